@@ -42,8 +42,7 @@ def cluster_standard_error(means: np.ndarray) -> float | np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = np.where(used, means, 0).sum(axis=0) / count
         squares = np.where(used, (means - centre) ** 2, 0).sum(axis=0)
-        error = np.sqrt(squares / (count - 1) / count)
-    return _plain(np.where(count > 1, error, np.nan))
+        return _plain(np.sqrt(squares / (count - 1) / count))
 
 
 def cluster_bootstrap(
