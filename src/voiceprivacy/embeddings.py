@@ -14,7 +14,7 @@ a folder                one that holds ``xvector.h5``, ``xvectors.h5``, ``xvecto
 ======================  ==========================================================================
 
 For many utterances prefer npz or parquet: HDF5 opens one dataset per utterance. 220,000 vectors of
-256 numbers take about 20 s to read and 25 s to write as HDF5, and about one second otherwise.
+256 numbers take 20 to 35 s to read and 25 s to write as HDF5, and 1 to 3 s otherwise.
 """
 
 import os
@@ -107,8 +107,8 @@ class Embeddings:
             If a speaker has no utterance here.
         """
         wanted = _ids(list(speakers), "speaker")
-        absent = np.setdiff1d(wanted, self.speakers)
-        if len(absent):
+        absent = np.setdiff1d(wanted, self.speakers).tolist()
+        if absent:
             raise VoicePrivacyError(
                 f"{len(absent)} of {len(wanted)} speakers have no embedding: {listed(absent)}."
             )
@@ -227,28 +227,30 @@ def _file(path: Path) -> Path:
 
 def _ids(values: Sequence[str], what: str) -> np.ndarray:
     """Ids as a fixed-width text array, refusing numbers, missing values and empty text."""
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise VoicePrivacyError(f"{what} ids have shape {array.shape}; expected one dimension.")
-    if array.dtype.kind != "U":
-        given = values if array.dtype.kind != "O" else array
-        wrong = [f"row {i}: {v!r}" for i, v in enumerate(given) if not isinstance(v, str)]
+    if not (isinstance(values, np.ndarray) and values.dtype.kind == "U"):
+        values = list(values)
+        wrong = [f"row {i}: {v!r}" for i, v in enumerate(values) if not isinstance(v, str)]
         if wrong:
             raise VoicePrivacyError(
                 f"{len(wrong)} {what} ids are not text ({listed(wrong, 3)}); keep ids as text, "
                 "because a number loses leading zeros."
             )
-        array = array.astype(str)
-    empty = np.flatnonzero(np.char.strip(array) == "")
-    if len(empty):
+    array = np.asarray(values, dtype=str)
+    if array.ndim != 1:
+        raise VoicePrivacyError(f"{what} ids have shape {array.shape}; expected one dimension.")
+    empty = np.flatnonzero(np.char.strip(array) == "").tolist()
+    if empty:
         raise VoicePrivacyError(f"{what} ids are empty in {len(empty)} rows: {listed(empty)}.")
     return array
 
 
 def _matrix(values: np.ndarray) -> np.ndarray:
     """A float32 matrix; a value too large for float32 becomes infinite and is refused later."""
-    with np.errstate(over="ignore"):
-        matrix = np.ascontiguousarray(values, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):
+            matrix = np.ascontiguousarray(values, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise VoicePrivacyError(f"the embeddings are not a matrix of numbers ({error}).") from error
     if matrix.ndim != 2 or (len(matrix) and not matrix.shape[1]):
         raise VoicePrivacyError(
             f"the embeddings have shape {matrix.shape}; expected (utterances, dimension)."
