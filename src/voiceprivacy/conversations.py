@@ -1,0 +1,181 @@
+"""Conversations: how a speaker's utterances become a test and several calibration conversations.
+
+A *conversation* of length L is the L2-normalised mean of L unit utterance embeddings of one
+speaker. In every split a speaker's utterances are shuffled; the first L make the test
+conversation, the following ones the calibration conversations.
+
+Conventions
+-----------
+Utterances of one speaker lie side by side: speaker ``i`` owns rows ``start[i]`` to
+``start[i + 1]``. Speakers and their utterances are in the order of their ids, so that nothing
+depends on the order of rows in a file.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from voiceprivacy.embeddings import Embeddings
+from voiceprivacy.errors import VoicePrivacyError
+
+CALIBRATIONS = ("disjoint", "combinations")
+
+
+@dataclass(frozen=True)
+class SpeakerRows:
+    """Unit utterance embeddings grouped by speaker.
+
+    Parameters
+    ----------
+    speakers
+        Speaker ids, sorted, shape (S,).
+    matrix
+        Unit utterance embeddings, float32, shape (utterances, d).
+    start
+        Speaker ``i`` owns rows ``start[i]:start[i + 1]``, shape (S + 1,).
+    """
+
+    speakers: np.ndarray
+    matrix: np.ndarray
+    start: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Number of utterances of each speaker, shape (S,)."""
+        return np.diff(self.start)
+
+
+@dataclass(frozen=True)
+class Conversations:
+    """Which utterances make which conversation, in one split.
+
+    Parameters
+    ----------
+    utterances
+        Row numbers, shape (conversations, L).
+    start
+        Speaker ``i`` owns conversations ``start[i]:start[i + 1]``, shape (S + 1,). The first is
+        the test conversation, the others are for calibration.
+    """
+
+    utterances: np.ndarray
+    start: np.ndarray
+
+    @property
+    def n_calibration(self) -> np.ndarray:
+        """Number of calibration conversations of each speaker, shape (S,)."""
+        return np.diff(self.start) - 1
+
+
+def by_speaker(embeddings: Embeddings) -> SpeakerRows:
+    """Sort utterances by speaker and utterance id and normalise each to length 1.
+
+    Examples
+    --------
+    >>> e = Embeddings(np.array(["u2", "u1"]), np.array(["b", "a"]), np.eye(2, dtype="f4") * 3)
+    >>> rows = by_speaker(e)
+    >>> rows.speakers.tolist(), rows.matrix.tolist()
+    (['a', 'b'], [[0.0, 1.0], [1.0, 0.0]])
+    """
+    order = np.lexsort((embeddings.utterances, embeddings.speakers))
+    speakers, counts = np.unique(embeddings.speakers, return_counts=True)
+    matrix = embeddings.matrix[order]
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    return SpeakerRows(speakers, matrix, np.concatenate([[0], np.cumsum(counts)]))
+
+
+def with_at_least(rows: SpeakerRows, utterances: int) -> SpeakerRows:
+    """Keep the speakers who have at least `utterances` utterances."""
+    kept = rows.counts >= utterances
+    if kept.all():
+        return rows
+    start = np.concatenate([[0], np.cumsum(rows.counts[kept])])
+    return SpeakerRows(rows.speakers[kept], rows.matrix[np.repeat(kept, rows.counts)], start)
+
+
+def draw_conversations(
+    start: np.ndarray,
+    length: int,
+    rng: np.random.Generator,
+    *,
+    calibration: str = "disjoint",
+    n_calibration: int = 9,
+) -> Conversations:
+    """Shuffle every speaker's utterances and divide them into conversations.
+
+    Parameters
+    ----------
+    start
+        Speaker ``i`` owns utterances ``start[i]:start[i + 1]``; each has at least 2 x `length`.
+    length
+        Utterances in a conversation, L.
+    rng
+        Source of the shuffle.
+    calibration
+        ``"disjoint"``: as many conversations without a shared utterance as fit, at most
+        `n_calibration`. ``"combinations"``: the first `n_calibration` combinations of L among the
+        utterances that are left after the test conversation; they overlap for L > 1.
+    n_calibration
+        Largest number of calibration conversations of a speaker, M.
+
+    Notes
+    -----
+    The papers describe 9L disjoint calibration utterances (SI, Sec. IV-B); the authors' published
+    code takes combinations. The text is the default here, the code an option.
+
+    Examples
+    --------
+    >>> c = draw_conversations(np.array([0, 6, 10]), 2, np.random.default_rng(0))
+    >>> c.start.tolist(), c.n_calibration.tolist()
+    ([0, 3, 5], [2, 1])
+    """
+    if calibration not in CALIBRATIONS:
+        raise VoicePrivacyError(
+            f"calibration is {calibration!r}; expected one of {', '.join(CALIBRATIONS)}."
+        )
+    counts = np.diff(start)
+    speaker = np.repeat(np.arange(len(counts)), counts)
+    # A uniform key in [0, 1) after the speaker's number shuffles within speakers only.
+    shuffled = np.argsort(speaker + rng.random(len(speaker)))
+    places = {k: _places(k, length, calibration, n_calibration) for k in np.unique(counts).tolist()}
+    n_conversations = np.array([len(places[k]) for k in counts.tolist()])
+    first = np.concatenate([[0], np.cumsum(n_conversations)])
+    utterances = np.empty((first[-1], length), dtype=np.int64)
+    for count, place in places.items():
+        who = np.flatnonzero(counts == count)
+        into = first[who][:, None] + np.arange(len(place))
+        utterances[into] = shuffled[start[who][:, None, None] + place]
+    return Conversations(utterances, first)
+
+
+def conversation_embeddings(matrix: np.ndarray, conversations: Conversations) -> np.ndarray:
+    """Return the unit embedding of every conversation, shape (conversations, d).
+
+    Parameters
+    ----------
+    matrix
+        Unit utterance embeddings, shape (utterances, d).
+    """
+    utterances = conversations.utterances
+    total = matrix[utterances[:, 0]]
+    if utterances.shape[1] > 1:
+        for column in utterances.T[1:]:
+            total += matrix[column]
+        total /= np.linalg.norm(total, axis=1, keepdims=True)
+    return total
+
+
+def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
+    """Return each speaker's unit mean of unit utterances, shape (S, d)."""
+    total = np.add.reduceat(rows.matrix, rows.start[:-1], axis=0)
+    return total / np.linalg.norm(total, axis=1, keepdims=True)
+
+
+def _places(count: int, length: int, calibration: str, n_calibration: int) -> np.ndarray:
+    """Places in a shuffled list of `count` utterances that make each conversation, (C, L)."""
+    if calibration == "disjoint":
+        n = min(count // length, 1 + n_calibration)
+        return np.arange(n * length).reshape(n, length)
+    others = islice(combinations(range(length, count), length), n_calibration)
+    return np.array([tuple(range(length)), *others])
