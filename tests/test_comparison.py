@@ -14,6 +14,7 @@ from voiceprivacy.comparison import (
 )
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evidence import checked_evidence, evidence_of
+from voiceprivacy.intervals import cluster_bootstrap
 from voiceprivacy.published import published
 from voiceprivacy.verdicts import VERDICTS, NotRun
 
@@ -29,7 +30,7 @@ def verdict(item, found, evidence=SIMULATED):
     ("found", "expected"),
     [
         (0.5849, "matches"),  # rounds to .585
-        (0.5845, "matches"),  # the edge, which binary fractions miss
+        (0.5845, "matches"),  # the edges belong to it
         (0.5855, "matches"),
         (0.5860, "differs"),
         ((0.57, 0.56, 0.585), "matches"),  # the paper's number inside our interval
@@ -79,6 +80,11 @@ def test_other_speech_is_a_stand_in_and_the_papers_own_is_judged():
     assert verdict(OA, 0.9, evidence_of("speech", corpus="Common Voice 11.0")) == "differs"
     assert verdict(OA, NotRun("x"), evidence_of("speech", corpus="LibriSpeech")) == "not run"
     assert verdict("evaluations", 24750, evidence_of("calculation")) == "matches"
+
+
+def test_interval_of_no_width_may_be_rounded_past_its_value():
+    third = np.full(9, 2 / 3)
+    assert verdict(OA, (third.mean(), *cluster_bootstrap(third))) == "differs"
 
 
 def test_rows_carry_print_locator_evidence_and_remarks():
@@ -174,13 +180,13 @@ def test_page_shows_three_decimals_everything_and_nothing_from_outside():
     items = {
         OA: (0.58512, 0.5701, 0.6),
         "L1_N12800_OA_block": 124.63,
-        "evaluations": 24750,
+        "evaluations": 24751,
         "order_ignorant_sign": {"signal only": -0.02, "OA+HH1": 0.01},
     }
     long = "a remark longer than any column that pandas would print in full by itself"
     table = compare(items, evidence=SIMULATED, notes={OA: long})
     html = show_comparison(table).to_html()
-    for text in ("0.585", "0.570 to 0.600", "124.6", "24,750", "signal only &lt; 0 &lt;", long):
+    for text in ("0.585", "0.570 to 0.600", "124.6", "24,751", "signal only &lt; 0 &lt;", long):
         assert text in html
     assert "http" not in html
     assert "script" not in html
