@@ -1,0 +1,73 @@
+"""Sound files in: whatever rate and channels they have, samples come out at 16 kHz, mono."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from voiceprivacy.errors import VoicePrivacyError
+
+RATE = 16_000
+
+
+def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.nan) -> np.ndarray:
+    """Read a sound file, or a piece of it, as float32, mono, 16 kHz.
+
+    Parameters
+    ----------
+    path
+        A wav, flac, ogg or mp3 file of any rate and number of channels.
+    start, end
+        The piece in seconds; NaN stands for the beginning and the end of the file.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the file cannot be decoded, or holds no samples or values that are no numbers.
+    """
+    soundfile, soxr = _audio_packages()
+    try:
+        with soundfile.SoundFile(path) as file:
+            first = 0 if np.isnan(start) else round(start * file.samplerate)
+            last = file.frames if np.isnan(end) else round(end * file.samplerate)
+            # Seeking in an mp3 file lands some hundred samples off, so decode up to the piece.
+            skip = first if file.format == "MP3" else 0
+            file.seek(first - skip)
+            wanted = skip + max(0, last - first)
+            samples = file.read(wanted, dtype="float32", always_2d=True)[skip:]
+            rate = file.samplerate
+    except (OSError, RuntimeError) as error:
+        raise VoicePrivacyError(f"{path} cannot be decoded ({error}).") from error
+    if not len(samples):
+        raise VoicePrivacyError(f"{path} holds no samples between {start} and {end} s.")
+    if not np.isfinite(samples).all():
+        raise VoicePrivacyError(f"{path} holds samples that are not numbers.")
+    mono = samples.mean(axis=1)
+    return mono if rate == RATE else soxr.resample(mono, rate, RATE)
+
+
+def header_faults(file: Path) -> tuple[str, str]:
+    """What is wrong with a file's header, and what is doubtful; empty text where nothing is."""
+    soundfile, _ = _audio_packages()
+    try:
+        info = soundfile.info(file)
+    except (OSError, RuntimeError) as error:
+        return str(error), ""
+    if not info.frames:
+        return "holds no samples", ""
+    if info.samplerate < RATE:
+        return "", f"{info.samplerate} Hz: nothing above {info.samplerate // 2} Hz; 16 kHz expected"
+    return "", ""
+
+
+def _audio_packages():
+    """Import soundfile and soxr, or say how to get them."""
+    try:
+        import soundfile
+        import soxr
+    except ImportError as error:
+        raise VoicePrivacyError(
+            f"reading audio needs the package {error.name}; "
+            'install the extra with: pip install "voiceprivacy[speech]"'
+        ) from error
+    return soundfile, soxr
