@@ -2,5 +2,14 @@
 
 from voiceprivacy.census.areas import OutputAreas, read_output_areas
 from voiceprivacy.census.codes import explain_codes
+from voiceprivacy.census.default import default_output_areas, model_output_areas
+from voiceprivacy.census.fetch import fetch
 
-__all__ = ["OutputAreas", "explain_codes", "read_output_areas"]
+__all__ = [
+    "OutputAreas",
+    "default_output_areas",
+    "explain_codes",
+    "fetch",
+    "model_output_areas",
+    "read_output_areas",
+]

@@ -13,7 +13,8 @@ from voiceprivacy.census.population import ADULT_COLUMNS, fit_adults
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 ATTRIBUTION = (
-    "Source: Office for National Statistics licensed under the Open Government Licence v.3.0. "
+    "Adapted from data from the Office for National Statistics licensed under the Open Government "
+    "Licence v.3.0. "
     "Contains OS data © Crown copyright and database right 2023."
 )
 """What a publication of these figures must say."""
@@ -81,6 +82,25 @@ class OutputAreas:
         people["2"] *= 2
         people["3+"] *= self.large_household_size
         return people
+
+    def summary(self) -> pd.DataFrame:
+        """Return areas, adults, their share of women, and households, one row a district.
+
+        Examples
+        --------
+        >>> from voiceprivacy.census import default_output_areas
+        >>> default_output_areas().summary().loc["E06000017", ["OA", "LSOA", "adults"]].tolist()
+        [128.0, 26.0, 34295.0]
+        """
+        district = self.lookup["LAD"]
+        counts = self.lookup.groupby("LAD").nunique()[["LSOA", "MSOA"]]
+        counts.insert(0, "OA", district.value_counts())
+        adults = self.adults.sum(axis=1).groupby(district).sum()
+        counts["adults"] = adults.round(1)
+        counts["female"] = (
+            self.adults["female"].sum(axis=1).groupby(district).sum() / adults
+        ).round(3)
+        return counts.join(self.households.groupby(district).sum().add_prefix("households of "))
 
 
 def _check_columns(name: str, table: pd.DataFrame, columns: list) -> None:

@@ -81,8 +81,8 @@ def explain_codes(codes: Iterable[object]) -> str:
     --------
     >>> print(explain_codes(["E07000097", "S12000036", "e06000017 "]))
     1 district code abolished before the census, now E07000242 ('E07000097'); 1 code of \
-Scotland, which has its own census ('S12000036'); 1 code in the wrong case or with blanks, \
-tables write E06000017 ('e06000017 ')
+Scotland, which has its own census ('S12000036'); 1 code in the wrong case or with blanks \
+(tables have capitals and no blanks) ('e06000017 ')
     """
     kinds: dict[str, list[object]] = {}
     for code in codes:
@@ -95,18 +95,19 @@ tables write E06000017 ('e06000017 ')
 
 
 def _plural(kind: str) -> str:
-    return kind.replace("code", "codes", 1).replace("blank cell", "blank cells")
+    return kind.replace("code", "codes", 1)
 
 
 def _kind(code: object) -> str:
     text = "" if code is None or code != code else str(code)
     tidy = text.strip().upper()
     if not tidy:
-        return "blank cell"
+        return "code missing, the cell blank"
     if tidy != text and _ANY_CODE.fullmatch(tidy):
-        return f"code in the wrong case or with blanks, tables write {tidy}"
+        return "code in the wrong case or with blanks (tables have capitals and no blanks)"
     if not _ANY_CODE.fullmatch(text):
-        return "text that is no code" if not re.search(r"\d", text) else "code of no known kind"
+        named = not re.search(r"\d", text)
+        return "code missing, a name in its place" if named else "code of no known kind"
     return _kind_of_code(text)
 
 
@@ -125,4 +126,4 @@ def _kind_of_code(code: str) -> str:
         return "district code not among these areas"
     if int(code[3:]) > _LAST_OF_2011[code[:3]]:
         return f"{level} code of 2021 outside these areas"
-    return f"{level} code that seems to be of 2011, or of 2021 outside these areas"
+    return f"{level} code of 2011, it seems, or of 2021 outside these areas"

@@ -37,7 +37,7 @@ class Folder:
     ignored: list[str]
 
     def find(self, topic: str, *levels: str) -> Table | None:
-        """Return the table of a topic at the first of `levels` that has one, most detailed first."""
+        """Return the most detailed table of a topic at the first of `levels` that has one."""
         for level in levels:
             found = [table for table in self.tables if (table.topic, table.level) == (topic, level)]
             if found:

@@ -54,10 +54,8 @@ def _from_sizes(table: Table, counts: np.ndarray) -> tuple[np.ndarray, np.ndarra
             "for 1 and 2 people and one that begins at 3 are needed."
         )
     large = people >= 3
-    sizes = np.column_stack(
-        [counts[:, people == 1].sum(axis=1), counts[:, people == 2].sum(axis=1)]
-        + [counts[:, large].sum(axis=1)]
-    )
+    classes = (people == 1, people == 2, large)
+    sizes = np.column_stack([counts[:, columns].sum(axis=1) for columns in classes])
     if (people == 3).sum() == large.sum():
         mean = np.full(len(counts), MEAN_LARGE)
     else:
@@ -106,8 +104,8 @@ def _check_counts_households(
     # Districts of England and Wales have 0.3 to 0.6 households a resident.
     if total.sum() > 0.8 * people:
         raise VoicePrivacyError(
-            f"{table.name} counts {total.sum():,.0f} for {people:,.0f} residents ({residents.name}): "
-            "it counts people, not households. Download the table whose population is households."
+            f"{table.name} counts {total.sum():,.0f} and {residents.name} {people:,.0f} residents: "
+            "the first counts people, not households. Download the table of households."
         )
 
 

@@ -89,7 +89,9 @@ def _wide_file(sheet: Sheet, names: list[str]) -> Wide | None:
             "of each category."
         )
     codes = [re.split(r"\s*:\s", row[code_at])[0] for row in sheet.rows]
-    return _checked(sheet, codes, cells, labels, [[row[at] for at in columns] for row in sheet.rows])
+    return _checked(
+        sheet, codes, cells, labels, [[row[at] for at in columns] for row in sheet.rows]
+    )
 
 
 def _code_column(names: list[str]) -> tuple[int | None, bool]:
@@ -115,7 +117,9 @@ def _cell(label: str) -> Cell | None:
 
 
 def _api_answer(sheet: Sheet, names: list[str]) -> Wide | None:
-    variables = {variable_named(name): at for at, name in enumerate(names) if name.endswith("_name")}
+    variables = {
+        variable_named(name): at for at, name in enumerate(names) if name.endswith("_name")
+    }
     variables.pop(None, None)
     numbered = [name for name in names if variable_named(name) not in {None, *variables}]
     if numbered:
@@ -168,7 +172,9 @@ def _long_file(
     number = {key: position for position, key in enumerate(dict.fromkeys(keys))}
     long = pd.Series(
         [row[value_at] for row in rows],
-        index=pd.MultiIndex.from_arrays([[row[code_at] for row in rows], [number[k] for k in keys]]),
+        index=pd.MultiIndex.from_arrays(
+            [[row[code_at] for row in rows], [number[k] for k in keys]]
+        ),
         dtype=object,
     )
     labels = ["; ".join(key) for key in number]
@@ -205,10 +211,12 @@ def _checked(
     levels = [level_of(code) for code in codes]
     found = {level for level in levels if level}
     others = [code for code, level in zip(codes, levels, strict=True) if level is None]
-    if not found or all(re.fullmatch(r"[EWKSN]\d{8}", code) for code in others) and others:
+    if not found or (others and all(re.fullmatch(r"[EWK]\d{8}", code) for code in others)):
         return None  # counties, regions, countries, wards
     if others:
-        raise VoicePrivacyError(f"{sheet.name}: not every area has a code: {explain_codes(others)}.")
+        raise VoicePrivacyError(
+            f"{sheet.name}: not every area has a code: {explain_codes(others)}."
+        )
     if len(found) > 1:
         raise VoicePrivacyError(
             f"{sheet.name} mixes areas of the levels {listed(sorted(found))}: keep each level in "

@@ -52,8 +52,8 @@ def read_lookup(sheet: Sheet) -> tuple[pd.DataFrame, str]:
     if (again := frame["OA"].duplicated()).any():
         at = int(again.idxmax())
         raise VoicePrivacyError(
-            f"{sheet.name}, line {sheet.lines[at]}: output area {frame['OA'][at]!r} is there twice. "
-            "An exact-fit lookup has one row an output area (a postcode file has many)."
+            f"{sheet.name}, line {sheet.lines[at]}: output area {frame['OA'][at]!r} is there "
+            "twice. An exact-fit lookup has one row an output area (a postcode file has many)."
         )
     _check_nesting(sheet.name, frame)
     vintage = f"{sheet.heading[columns['OA']]}, {sheet.heading[columns['LAD']]}".upper()

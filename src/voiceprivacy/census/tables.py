@@ -49,7 +49,7 @@ class Table:
     counts: np.ndarray
     total: np.ndarray
 
-    def rows(self, codes: Sequence[str], of: str = "") -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, codes: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return counts and totals in the order of `codes` (areas may repeat).
 
         Raises
@@ -64,9 +64,10 @@ class Table:
             others = [code for code in self.codes if code not in set(wanted)]
             instead = f" Instead it has: {explain_codes(others)}." if others else ""
             raise VoicePrivacyError(
-                f"{self.name} lacks {len(lacking)} of the lookup's {len(wanted)} {LEVELS[self.level]}"
-                f"{of}: {listed(lacking)}.{instead} Download the table for the whole district "
-                "(ONS leaves out areas it judges disclosive), or give the district's code."
+                f"{self.name} lacks {len(lacking)} of the lookup's {len(wanted)} "
+                f"{LEVELS[self.level]}: {listed(lacking)}.{instead} Download the table for the "
+                "whole district (a custom dataset leaves out areas that ONS judges disclosive), "
+                "or name the one district you want."
             )
         return self.counts[at], self.total[at]
 
@@ -170,8 +171,9 @@ def _tiling(wide: Wide, columns: dict[Category, int]) -> tuple[list[Range], list
         expected = leaf.high + 1
     if expected != math.inf or leaves[0].low > 1:
         raise VoicePrivacyError(
-            f"{wide.name}: its columns cover only {leaves[0].low if leaves else 'nothing'} to "
-            f"{expected - 1:g}; the first or the last category is missing. Download the whole table."
+            f"{wide.name}: its columns cover {leaves[0].low if leaves else 'nothing'} to "
+            f"{expected - 1:g} only; the first or the last category is missing. Download the whole "
+            "table."
         )
     return leaves, [columns[leaf] for leaf in leaves]
 
