@@ -68,15 +68,18 @@ def against_the_authors_package(n=12_800, targets=8, draws=5, splits=10):
     theirs, _ = seconds(lambda: singling_out(data, n, n_runs=draws))
 
     candidates = Candidates(np.array(names), np.arange(targets), None, n, draws, (1.0,), False, 0)
-    depth = np.zeros((targets, 1, SPEAKERS), np.uint8)
+    depth, column = np.zeros((targets, SPEAKERS), np.uint8), np.arange(start[-1])
     ranks = np.full(targets, UTTERANCES - 1)
+    nobody = np.zeros((0, 0), bool), np.zeros((targets, draws), bool)
     out = [np.empty((targets, draws, 1, 1), kind) for kind in (bool, np.int32, float)]
 
     def ours():
         orders = np.array([candidates.order(t) for t in range(targets)])
         for _ in range(splits):
-            pair = kernel.scores_by_speaker(scores, start)
-            kernel.stream(scores, start, pair, orders, depth, np.array([n]), ranks, *out)
+            pair = kernel.scores_by_speaker(scores, column, start)
+            kernel.stream(
+                scores, column, start, pair, orders, depth, *nobody, np.array([n]), ranks, *out
+            )
 
     ours()
     mine, _ = seconds(ours, repeats=3)

@@ -16,7 +16,7 @@ from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.randomness import stream
 from voiceprivacy.reference import chance_level, conditional_reference
-from voiceprivacy.side_information import encode, shared_depth
+from voiceprivacy.side_information import encode
 from voiceprivacy.singling_out import isolate
 
 
@@ -38,13 +38,16 @@ def geography(n_speakers, seed=0, areas=(2, 4, 8)):
     return pd.DataFrame(columns, index=[f"s{i:05d}" for i in range(n_speakers)])
 
 
-def run_kernel(scores, start, order, depth, sizes, levels):
-    n_targets, n_draws = order.shape[:2]
-    shape = (n_targets, n_draws, len(sizes), levels)
+def run_kernel(scores, start, order, codes, sizes):
+    shape = (*order.shape[:2], len(sizes), codes.shape[1] + 1)
     out = np.empty(shape, bool), np.empty(shape, np.int32), np.empty(shape)
-    pair = kernel.scores_by_speaker(scores, start)
-    ranks = np.diff(start)[order[:, 0, 0]] - 1
-    kernel.stream(scores, start, pair, order, depth, np.asarray(sizes), ranks, *out)
+    own, column = order[:, 0, 0], np.arange(start[-1])
+    pair = kernel.scores_by_speaker(scores, column, start)
+    kernel.stream(
+        scores, column, start, pair, order, kernel.shared_depths(codes, own),
+        np.zeros((0, 0), bool), np.zeros(shape[:2], bool), np.asarray(sizes),
+        np.diff(start)[own] - 1, *out,
+    )  # fmt: skip
     return out
 
 
@@ -68,9 +71,8 @@ def test_kernel_equals_the_plain_definition(ties):
         ],
         dtype=np.int32,
     )
-    depth = np.array([shared_depth(codes, t) for t in range(n_targets)])[:, None]
     sizes = np.arange(1, n_speakers + 1)
-    isolated, block, threshold = run_kernel(scores, start, order, depth, sizes, 4)
+    isolated, block, threshold = run_kernel(scores, start, order, codes, sizes)
     seen = set()
     for t, draw, k, level in np.ndindex(isolated.shape):
         test = {s: scores[t, start[s]] for s in range(n_speakers)}
@@ -146,8 +148,7 @@ def test_outcomes_equal_the_authors_package(n):
     for t, run in itertools.product(range(12), range(4)):  # the package's own sets
         others = np.random.default_rng((9, n, 2, t, run)).choice(59, size=n - 1, replace=False)
         order[t, run] = [t, *np.where(others >= t, others + 1, others)]
-    depth = np.zeros((12, 1, 60), np.uint8)
-    isolated, block, _ = run_kernel(scores, start, order, depth, [n], 1)
+    isolated, block, _ = run_kernel(scores, start, order, np.empty((60, 0), np.int32), [n])
     assert isolated[:, :, 0, 0].astype(int).tolist() == list(theirs.values())
     assert (block == n).all()
 
@@ -216,7 +217,7 @@ def test_nothing_depends_on_the_order_of_rows_or_on_chunks(monkeypatch, tmp_path
     again = isolate(
         pool.select(shuffled), enrolment, **options | {"side_information": geography(70)[::-1]}
     )
-    monkeypatch.setattr("voiceprivacy.singling_out.BYTES_AT_ONCE", 1)
+    monkeypatch.setattr("voiceprivacy._isolation_engine.BYTES_AT_ONCE", 1)
     chunked = isolate(pool, enrolment, **options)
     stored = isolate(pool, enrolment, **options, store=tmp_path)
     assert len(list(tmp_path.glob("*.npz"))) == 2 * 3
@@ -429,3 +430,9 @@ def test_speakers_with_few_utterances_are_left_out_and_counted():
     result = isolate(short, corpus(12, 2, kind="b"), sizes=[11], targets="all")
     assert result.counts == {"eligible": 11, "left_out": 1, "without_side_information": 0}
     assert "s00004" not in result.targets
+
+
+def test_an_unknown_value_rules_nobody_out():
+    codes = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0], [-1, -1]], np.int32)
+    depths = kernel.shared_depths(codes, np.array([0, 3]))
+    assert depths.tolist() == [[2, 1, 0, 2, 2, 2], [2, 2, 0, 2, 2, 2]]

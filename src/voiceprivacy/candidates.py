@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from voiceprivacy.randomness import stream
-from voiceprivacy.side_information import shared_depth
 
 
 @dataclass(frozen=True)
@@ -69,16 +68,3 @@ class Candidates:
         """Whether each target's own side information is disclosed, (fractions, T, draws)."""
         known = [self.disclosed(f)[:, self.own].T for f in self.known_fractions]
         return np.array(known) | self.always_known
-
-    def depth(self, targets: np.ndarray, fraction: float) -> np.ndarray:
-        """How many nested columns each speaker shares with each target, (targets, draws or 1, S).
-
-        Nothing can be ruled out for an undisclosed speaker, nor for an undisclosed target.
-        """
-        shared = np.array([shared_depth(self.codes, own) for own in self.own[targets]])[:, None]
-        if fraction >= 1:
-            return shared
-        disclosed = self.disclosed(fraction)
-        target = disclosed[:, self.own[targets]].T | self.always_known
-        both = disclosed[None] & target[:, :, None]
-        return np.where(both, shared, np.uint8(self.codes.shape[1]))

@@ -107,19 +107,6 @@ def encode(
     return codes, len(absent)
 
 
-def shared_depth(codes: np.ndarray, target: int) -> np.ndarray:
-    """Count the leading columns in which each speaker agrees with the target, (S,) uint8.
-
-    Examples
-    --------
-    >>> shared_depth(np.array([[0, 0], [0, 1], [1, 0], [0, -1]]), 0).tolist()
-    [2, 1, 0, 2]
-    """
-    own = codes[target]
-    agrees = (codes == own) | (codes == UNKNOWN) | (own == UNKNOWN)
-    return np.logical_and.accumulate(agrees, axis=1).sum(axis=1).astype(np.uint8)
-
-
 def _read_rows(path: str | os.PathLike) -> list[list[str]]:
     """Read a delimited file as text, refusing ragged rows by their line."""
     delimiter = "\t" if str(path).endswith(".tsv") else ","

@@ -12,20 +12,16 @@ Probabilities are fractions in [0, 1]. A score is a cosine. ``n`` is a block siz
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
-from voiceprivacy import _isolation_kernel as kernel
+from voiceprivacy._isolation_engine import evaluate
 from voiceprivacy.candidates import Candidates
 from voiceprivacy.conversations import (
-    Conversations,
     SpeakerRows,
     by_speaker,
-    conversation_embeddings,
     draw_conversations,
     enrolment_embeddings,
     with_at_least,
@@ -33,13 +29,10 @@ from voiceprivacy.conversations import (
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.isolation import Isolation
-from voiceprivacy.parts import Parts
 from voiceprivacy.randomness import stream
-from voiceprivacy.scoring import ROW_TILE, cosine_scores
 from voiceprivacy.side_information import encode
 
 SIGNAL_ONLY = "signal only"
-BYTES_AT_ONCE = 768 * 2**20  # the papers' 495 targets in one chunk; bounds memory for more
 
 
 def isolate(
@@ -161,7 +154,7 @@ def isolate(
         for split in range(splits)
     ]
     probes = enrolment_embeddings(enrolled)[np.searchsorted(enrolled.speakers, chosen)]
-    outcome = _evaluate(rows, probes, plans, candidates, sizes, store, progress)
+    outcome = evaluate(rows, probes, plans, candidates, sizes, store=store, progress=progress)
     return Isolation(
         targets=chosen,
         levels=(SIGNAL_ONLY, *table.columns),
@@ -178,93 +171,6 @@ def isolate(
         },
         **outcome,
     )
-
-
-def _evaluate(
-    rows: SpeakerRows,
-    probes: np.ndarray,
-    plans: list[Conversations],
-    candidates: Candidates,
-    sizes: np.ndarray,
-    store: Path | None,
-    progress: bool,
-) -> dict[str, np.ndarray]:
-    """Run chunks of targets through every split; return the arrays of `Isolation`."""
-    parts = _parts(store, rows, probes, plans, candidates, sizes)
-    chunks = _chunks(len(probes), len(plans[0].utterances), candidates)
-    with tqdm(
-        total=len(chunks) * len(plans), desc="singling out", unit="split", disable=not progress
-    ) as bar:
-        outcomes = []
-        for chunk in chunks:
-            orders = np.array([candidates.order(target) for target in chunk])
-            splits = []
-            for p, plan in enumerate(plans):
-                name = f"targets-{chunk[0]}-{chunk[-1]}-split-{p}"
-                work = partial(_one_split, rows, probes, plan, candidates, sizes, chunk, orders)
-                splits.append(parts.get(name, work))
-                bar.update()
-            outcomes.append(splits)
-    return {
-        # Splits share their blocks: keep one. Targets of all chunks lie on axis 1.
-        "block": np.concatenate([splits[0]["block"] for splits in outcomes], axis=1),
-        **{
-            name: np.concatenate(
-                [np.stack([part[name] for part in splits], axis=2) for splits in outcomes], axis=1
-            )
-            for name in ("isolated", "threshold")
-        },
-    }
-
-
-def _one_split(
-    rows: SpeakerRows,
-    probes: np.ndarray,
-    plan: Conversations,
-    candidates: Candidates,
-    sizes: np.ndarray,
-    chunk: np.ndarray,
-    orders: np.ndarray,
-) -> dict[str, np.ndarray]:
-    """Score one split for a chunk of targets and stream it at every known fraction."""
-    scores = cosine_scores(probes[chunk], conversation_embeddings(rows.matrix, plan))
-    pair = kernel.scores_by_speaker(scores, plan.start)
-    ranks = plan.n_calibration[candidates.own[chunk]]
-    levels = candidates.codes.shape[1] + 1
-    shape = (len(candidates.known_fractions), *orders.shape[:2], len(sizes), levels)
-    part = {
-        "isolated": np.empty(shape, bool),
-        "block": np.empty(shape, np.int32),
-        "threshold": np.empty(shape),
-    }
-    for f, fraction in enumerate(candidates.known_fractions):
-        depth = candidates.depth(chunk, fraction)
-        out = (part["isolated"][f], part["block"][f], part["threshold"][f])
-        kernel.stream(scores, plan.start, pair, orders, depth, sizes, ranks, *out)
-    return part
-
-
-def _chunks(n_targets: int, n_conversations: int, candidates: Candidates) -> list[np.ndarray]:
-    """Divide the targets into whole row tiles whose scores, sets and blocks fit in memory."""
-    n_speakers = len(candidates.speakers)
-    per_target = 4 * n_conversations + 8 * n_speakers + 6 * n_speakers * candidates.draws
-    at_once = max(1, BYTES_AT_ONCE // per_target // ROW_TILE) * ROW_TILE
-    return [np.arange(i, min(i + at_once, n_targets)) for i in range(0, n_targets, at_once)]
-
-
-def _parts(store, rows, probes, plans, candidates, sizes) -> Parts:
-    """Open the store of finished parts; it knows everything that the outcome depends on."""
-    settings = {
-        "seed": candidates.seed,
-        "draws": candidates.draws,
-        "known fractions": list(candidates.known_fractions),
-        "targets always known": candidates.always_known,
-        "sizes": sizes.tolist(),
-    }
-    if store is None:
-        return Parts(None, settings, [])
-    data = [rows.matrix, rows.start, probes, candidates.own, candidates.codes]
-    return Parts(store, settings, [*data, *(plan.utterances for plan in plans)])
 
 
 def _checked_sizes(sizes: Sequence[int], eligible: int, why: str) -> np.ndarray:
