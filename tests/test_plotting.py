@@ -99,7 +99,7 @@ def test_levels_differ_more_in_black_and_white_than_a_reader_can_miss():
 def test_names_of_your_own_get_spare_styles_and_leave_the_books_alone():
     given = styles(["occupation", "signal only", "occupation", "city"])
     assert given["signal only"] == LEVELS["signal only"]
-    assert len(set(given.values())) == 3
+    assert list(given.values())[::2] == list(styles(["a", "b"]).values())
     assert len(set(styles(range(50)).values())) == 50
 
 
@@ -162,6 +162,12 @@ def test_published_points_are_hollow_and_grey_with_the_curves_marker():
     assert ax.get_legend_handles_labels()[1] == ["published"]
 
 
+def test_no_published_points_leave_no_entry():
+    _, ax = plt.subplots()
+    published_points(ax, published("SI").query("attacker == 'informed'"))
+    assert ax.get_legend_handles_labels()[1] == []
+
+
 def test_one_legend_for_all_panels(summary):
     fig, axes = plt.subplots(1, 2)
     for ax in axes:
@@ -204,6 +210,7 @@ def test_shown_figure_carries_its_text_and_an_image_and_is_closed(shown):
     (bundle, raw), image = shown[0], base64.b64decode(shown[0][0]["image/png"])
     assert raw
     assert image.startswith(b"\x89PNG")
+    assert b"matplotlib" not in image
     assert bundle["text/plain"] == 'Isolation falls with "N" & stays > 1/e.'
     assert 'alt="Isolation falls with &quot;N&quot; &amp; stays &gt; 1/e."' in bundle["text/html"]
     assert bundle["image/png"] in bundle["text/html"]
