@@ -3,7 +3,7 @@
 from voiceprivacy.census.areas import OutputAreas, read_output_areas
 from voiceprivacy.census.codes import explain_codes
 from voiceprivacy.census.default import default_output_areas, model_output_areas
-from voiceprivacy.census.fetch import fetch
+from voiceprivacy.census.download import fetch
 
 __all__ = [
     "OutputAreas",

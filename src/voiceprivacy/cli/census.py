@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from voiceprivacy import census
+from voiceprivacy.census.download import LOOKUP, NOMIS
 
 
 @click.group()
@@ -16,12 +17,21 @@ def command() -> None:
 @click.argument("district")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for the files.")
 @click.option("--attempts", default=5, show_default=True, type=click.IntRange(1))
-def fetch(district: str, out: Path, attempts: int) -> None:
+@click.option("--nomis-url", default=NOMIS, help="Where the Nomis API has its datasets.")
+@click.option("--lookup-url", default=LOOKUP, help="Where the ONS lookup is queried.")
+def fetch(district: str, out: Path, attempts: int, nomis_url: str, lookup_url: str) -> None:
     """Download the official tables of a DISTRICT, such as E06000017 (Rutland).
 
     Finished files are kept: after a fault, run the same command again.
     """
-    census.fetch(district, out, attempts=attempts, progress=True)
+    census.fetch(
+        district,
+        out,
+        nomis_url=nomis_url,
+        lookup_url=lookup_url,
+        attempts=attempts,
+        progress=True,
+    )
     areas = census.read_output_areas(out, district)
     click.echo(f"{out}: {len(areas)} output areas of {district}.")
 
