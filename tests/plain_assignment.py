@@ -62,7 +62,7 @@ def shares_by_largest_remainder(total: int, weights) -> list[int]:
     return whole
 
 
-def fit(start, rows, columns, passes=3000) -> list[list[float]]:
+def fit(start, rows, columns, passes=500) -> list[list[float]]:
     """Iterative proportional fitting, one cell at a time."""
     table = [[float(cell) for cell in row] for row in start]
     for _ in range(passes):

@@ -58,9 +58,10 @@ def fidelity(table: pd.DataFrame, areas: OutputAreas, speakers: pd.DataFrame) ->
     -----
     Targets are real numbers. ``OA``: speakers in proportion to adults. Gender and age: the
     sums of `cell_targets` under both constraints, so that all four variants of the assignment
-    are measured against the same census composition; speakers of unknown gender or age count
-    as a class of their own. ``household class by OA``: the area's speakers times its own census
-    shares of people, whatever rule made the table.
+    are measured against the same census composition (an assignment by gender alone is therefore
+    off by more than rounding: it ignores that areas differ in age). Speakers of unknown gender
+    or age count as a class of their own. ``household class by OA``: the area's speakers times
+    its own census shares of people, whatever rule made the table.
 
     `rounding` is the same measure for the margin's target rounded *on its own* to the nearest
     whole numbers with the same margins: what would be left if nothing but rounding stood between
