@@ -1,0 +1,271 @@
+"""The book: its table of contents, its pages read from disk, and what it asks the network for."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+sys.path.insert(0, str(ROOT / "workflow"))
+from build_book import (
+    BookError,
+    check_built,
+    check_jupyter_book,
+    check_pages,
+    make_book,
+    pages,
+    place_executed,
+)
+
+OUTSIDE = re.compile(
+    r'<(?:script|img|link|iframe|source)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*'
+)
+DELIVERY_NETWORKS = ("cdn.jsdelivr", "cdnjs.", "unpkg.com", "googleapis", "gstatic")
+# pydata-sphinx-theme says this of its own default theme mode; harmless.
+KNOWN_COMPLAINT = "invalid theme mode"
+
+
+def executed_notebook():
+    """What papermill leaves behind: a notebook with a figure, a table and a formula."""
+    figure = new_output("display_data", {"image/png": PNG, "text/plain": "<Figure>"})
+    cells = [
+        new_markdown_cell("# Isolation\n\nBlocks of $N$ speakers: $(1 - 1/N)^{N-1}$."),
+        new_code_cell("plot()", outputs=[figure], execution_count=1),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
+    "gg=="
+)
+TOC = {
+    "format": "jb-book",
+    "root": "book/intro",
+    "parts": [{"caption": "A part", "chapters": [{"file": "book/_executed/si_small"}]}],
+}
+
+
+@pytest.fixture(scope="session")
+def small_book(tmp_path_factory):
+    """A book of two pages with our configuration, built by our own script."""
+    root = tmp_path_factory.mktemp("small book")
+    shutil.copy(ROOT / "_config.yml", root)
+    for name in ("book/_ext", "book/_static"):
+        shutil.copytree(ROOT / name, root / name)
+    (root / "book" / "references.bib").touch()
+    (root / "book" / "intro.md").write_text("# A book\n\n$$P_0(n) = (1 - 1/n)^{n-1}$$\n")
+    (root / "_toc.yml").write_text(yaml.safe_dump(TOC))
+    for folder in ("notebooks", "build/smoke/notebooks"):
+        (root / folder).mkdir(parents=True)
+        nbformat.write(executed_notebook(), root / folder / "si_small.ipynb")
+    (root / "config").mkdir()
+    parameters = "{smoke: {}, book: {}, full: {}, paper: {}}"
+    (root / "config" / "profiles.yaml").write_text(f"si_small: {{parameters: {parameters}}}\n")
+    for command in (["init", "-q"], ["remote", "add", "origin", "git@github.com:ours/vp.git"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    make_book(root, "smoke")
+    return root
+
+
+@pytest.fixture(params=["small", "whole"])
+def html(request):
+    """The folder of built pages: of the small book, and of the real one if it was built."""
+    if request.param == "small":
+        return request.getfixturevalue("small_book") / "_build" / "html"
+    built = ROOT / "_build" / "html"
+    if not (built / "index.html").exists():
+        pytest.skip("the book is not built: make book PROFILE=smoke")
+    return built
+
+
+def toc_pages(root):
+    return list(pages(yaml.safe_load((root / "_toc.yml").read_text())))
+
+
+# The built pages.
+
+
+def test_every_page_of_the_table_of_contents_is_built(html):
+    root = html.parents[1]
+    assert check_built(root, toc_pages(root)) == html / "index.html"
+
+
+def test_no_page_loads_anything_from_outside(html):
+    for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert OUTSIDE.findall(text) == [], page
+        assert not [host for host in DELIVERY_NETWORKS if host in text], page
+
+
+def test_no_executed_copy_holds_an_error_or_an_output_without_a_still_form(html):
+    for path in (html.parents[1] / "book" / "_executed").glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        outputs = [out for cell in notebook.cells for out in cell.get("outputs", [])]
+        assert not [out for out in outputs if out.output_type == "error"], path
+        shown = [out.data for out in outputs if "data" in out]
+        assert all({"text/html", "text/plain", "image/png"} & set(data) for data in shown), path
+        assert not [data for data in shown if "application/vnd.jupyter.widget-view+json" in data]
+
+
+def test_buttons_lead_to_the_source_of_an_executed_notebook(small_book):
+    text = (small_book / "_build/html/book/_executed/si_small.html").read_text()
+    assert "mybinder.org/v2/gh/ours/vp/main?urlpath=lab/tree/notebooks/si_small.ipynb" in text
+    github = [link for link in re.findall(r'href="([^"]+)"', text) if "github.com" in link]
+    assert not [link for link in github + re.findall('mybinder[^"]+', text) if "_executed" in link]
+
+
+def test_a_clone_from_elsewhere_has_no_dead_buttons(small_book, tmp_path):
+    root = tmp_path / "clone"
+    shutil.copytree(small_book, root, ignore=shutil.ignore_patterns("_build", ".git"))
+    text = make_book(root, "smoke").parent.joinpath("book", "intro.html").read_text()
+    assert "github.com" not in text
+    assert "mybinder" not in text
+
+
+# In a browser, from disk.
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless Chromium that keeps its console and network logs, or a skip with the reason."""
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    if missing := [name for name, path in programs.items() if not path]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    flags = "headless no-sandbox disable-gpu disable-dev-shm-usage no-first-run"
+    quiet = "disable-background-networking disable-component-update disable-sync disable-extensions"
+    for flag in f"{flags} {quiet}".split():
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(programs["chromedriver"])
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+def outside_requests(browser):
+    """The addresses asked for since the last look, but for files and the browser's own pages."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    assert asked, "the browser logged no request at all"
+    return [url for url in asked if not url.startswith(("file:", "data:", "blob:", "chrome"))]
+
+
+def complaints(browser):
+    return [
+        entry["message"]
+        for entry in browser.get_log("browser")
+        if entry["level"] == "SEVERE" and KNOWN_COMPLAINT not in entry["message"]
+    ]
+
+
+def open_page(browser, page: Path):
+    """Open a page from disk and wait for its formulas."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(page.as_uri())
+    wait = WebDriverWait(browser, 20)
+    wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
+    if 'class="math' in page.read_text(encoding="utf-8"):
+        drawn = "return document.querySelectorAll('mjx-container mjx-math').length"
+        wait.until(lambda driver: driver.execute_script(drawn) > 0)
+
+
+def test_every_page_opens_from_disk_without_the_network(html, browser):
+    root = html.parents[1]
+    for name in ["index", *toc_pages(root)]:
+        open_page(browser, html / f"{name}.html")
+        assert outside_requests(browser) == [], name
+        assert complaints(browser) == [], name
+
+
+def test_formulas_are_drawn_in_their_own_font(small_book, browser):
+    open_page(browser, small_book / "_build/html/book/intro.html")
+    loaded = "[...document.fonts].filter(font => font.status == 'loaded')"
+    families = f"return document.fonts.ready.then(() => {loaded}.map(font => font.family))"
+    assert any("MJXTEX" in family for family in browser.execute_script(families))
+
+
+def test_a_phone_shows_no_page_wider_than_itself(html, browser):
+    browser.set_window_size(500, 900)  # the narrowest that Chromium makes a window
+    for name in toc_pages(html.parents[1]):
+        open_page(browser, html / f"{name}.html")
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= browser.execute_script("return window.innerWidth"), name
+
+
+# Before and after the build.
+
+
+@pytest.mark.parametrize("found", ["2.1.2", "0.15.1"])
+def test_another_major_version_of_jupyter_book_is_refused(found):
+    with pytest.raises(BookError, match=f">=1,<2, but {found} is installed"):
+        check_jupyter_book(found)
+
+
+def test_pages_come_from_parts_chapters_and_sections():
+    toc = {
+        "root": "a",
+        "chapters": [{"file": "b", "sections": [{"file": "c"}, {"url": "https://x"}]}],
+        "parts": [{"caption": "P", "chapters": [{"file": "d"}]}],
+    }
+    assert list(pages(toc)) == ["a", "d", "b", "c"]
+
+
+def test_faults_of_the_table_of_contents_are_named_by_entry(tmp_path):
+    with pytest.raises(BookError, match="the entry `root`"):
+        list(pages({"format": "jb-book"}))
+    with pytest.raises(BookError, match="lists 'book/gone', but there is no such file"):
+        check_pages(tmp_path, ["book/gone"])
+    with pytest.raises(BookError, match="write / between folders"):
+        check_pages(tmp_path, ["book\\intro"])
+    with pytest.raises(BookError, match=r"not in config/profiles\.yaml"):
+        check_pages(tmp_path, ["book/_executed/gone"])
+
+
+def test_a_page_that_was_not_built_is_named(tmp_path):
+    (tmp_path / "_build" / "html").mkdir(parents=True)
+    with pytest.raises(BookError, match=r"without index\.html"):
+        check_built(tmp_path, ["book/intro"])
+
+
+def test_the_executed_copies_are_those_of_one_profile(tmp_path):
+    for profile in ("smoke", "book"):
+        (tmp_path / "build" / profile / "notebooks").mkdir(parents=True)
+        (tmp_path / "build" / profile / "notebooks" / "a.ipynb").write_text(profile)
+    copy = tmp_path / "book" / "_executed" / "a.ipynb"
+    place_executed(tmp_path, ["a"], "smoke")
+    before = copy.stat().st_mtime_ns
+    place_executed(tmp_path, ["a"], "smoke")
+    assert copy.stat().st_mtime_ns == before
+    place_executed(tmp_path, ["a"], "book")
+    assert copy.read_text() == "book"
+    with pytest.raises(BookError, match="b has not been run under book: make book PROFILE=book"):
+        place_executed(tmp_path, ["b"], "book")
+    assert not copy.exists()
+
+
+def test_a_warning_stops_the_build(small_book, tmp_path, capfd):
+    root = tmp_path / "faulty"
+    shutil.copytree(small_book, root, ignore=shutil.ignore_patterns("_build"))
+    (root / "book" / "intro.md").write_text("# A book\n\n[](gone.md)\n")
+    with pytest.raises(BookError, match="the warnings above name the pages"):
+        make_book(root, "smoke")
+    assert "gone.md" in "".join(capfd.readouterr())
