@@ -186,7 +186,7 @@ def test_page_shows_three_decimals_everything_and_nothing_from_outside():
     long = "a remark longer than any column that pandas would print in full by itself"
     table = compare(items, evidence=SIMULATED, notes={OA: long})
     html = show_comparison(table).to_html()
-    for text in ("0.585", "0.570 to 0.600", "124.6", "24,751", "signal only &lt; 0 &lt;", long):
+    for text in ("0.585 (0.570 to 0.600)", "124.6", "24,751", "signal only &lt; 0 &lt;", long):
         assert text in html
     assert "http" not in html
     assert "script" not in html
@@ -195,11 +195,22 @@ def test_page_shows_three_decimals_everything_and_nothing_from_outside():
 
 def test_page_leaves_out_columns_that_say_nothing_and_ids_differ_between_tables():
     plain = show_comparison(compare({OA: 0.585}, evidence=SIMULATED)).to_html()
-    assert "interval" not in plain
-    assert "note" not in plain
+    assert ">note<" not in plain
     other = show_comparison(compare({OA: 0.586}, evidence=SIMULATED)).to_html()
     ids = [html.split('<table id="')[1].split('"')[0] for html in (plain, other)]
     assert ids[0] != ids[1]
+
+
+def test_page_says_shared_evidence_once_and_mixed_evidence_in_each_row():
+    tables = [compare({OA: 0.5}, evidence=SIMULATED)]
+    html = show_comparison(tables[0]).to_html()
+    assert "<caption>Evidence: simulated embeddings</caption>" in html
+    assert html.count("simulated embeddings") == 1
+    tables.append(compare({OA: 0.4}, evidence=evidence_of("speech", corpus="A & B")))
+    html = show_comparison(pd.concat(tables, ignore_index=True)).to_html()
+    assert "<caption>" not in html
+    assert "speech: A &amp; B" in html
+    assert "A &amp; B</caption>" in show_comparison(tables[1]).to_html()
 
 
 def test_evidence_labels_are_made_and_not_typed():

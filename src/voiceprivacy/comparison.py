@@ -1,5 +1,6 @@
 """A paper's numbers beside the reproduced ones, with a verdict in words."""
 
+import html
 import os
 import zlib
 from collections.abc import Mapping
@@ -228,23 +229,28 @@ def show_comparison(table: pd.DataFrame):
     Returns
     -------
     pandas.io.formats.style.Styler
-        Static HTML, without scripts or outside resources, the same for the same table.
+        Static HTML, without scripts or outside resources, the same for the same table. Evidence
+        that all rows share stands in the caption.
     """
-    intervals = zip(table["low"], table["high"], strict=True)
+    evidence = list(table["evidence"].unique())
     shown = pd.DataFrame(
         {
             "": table["about"],
             "paper": table["paper"],
-            "reproduced": table["reproduced"].map(digits),
-            "interval": [
-                "" if np.isnan(low) else f"{digits(low)} to {digits(high)}"
-                for low, high in intervals
-            ],
+            "reproduced": [_with_interval(*row) for row in table[[*NUMBERS]].to_numpy()],
             **table[["verdict", "evidence", "locator", "note"]],
         }
     )
-    unused = [name for name in ("interval", "note") if not shown[name].any()]
+    unused = ["evidence"] * (len(evidence) == 1) + ["note"] * (not shown["note"].any())
     style = shown.drop(columns=unused).style.hide(axis="index").format(escape="html")
+    if len(evidence) == 1:
+        style.set_caption(f"Evidence: {html.escape(evidence[0])}")
     # An id from the content instead of a random one: unique in its page, equal from run to run.
     style.set_uuid(f"{zlib.crc32(table.to_csv().encode()):08x}")
-    return style.set_table_attributes('class="dataframe"')
+    return style.set_table_attributes('class="dataframe" style="font-size: 0.85em"')
+
+
+def _with_interval(reproduced: float, low: float, high: float) -> str:
+    """A value, and its interval where there is one."""
+    value = digits(reproduced)
+    return value if np.isnan(low) else f"{value} ({digits(low)} to {digits(high)})"
