@@ -103,26 +103,30 @@ def _stream_one(row, column, start, pair, order, depth, sizes, rank, isolated, b
     top = np.full((n_levels, rank + 1), -np.inf, row.dtype)  # calibration scores, falling
     first = np.full(n_levels, -np.inf, row.dtype)  # the two highest test scores
     second = np.full(n_levels, -np.inf, row.dtype)
-    count = np.zeros(n_levels, np.int32)
+    at_depth = np.zeros(n_levels, np.int32)
     n = 0
     for k in range(len(sizes)):
         while n < sizes[k]:
             s = order[n]
             n += 1
-            test, best = pair[s, 0], pair[s, 1]
-            for level in range(depth[s] + 1):
-                count[level] += 1
+            test, best, level = pair[s, 0], pair[s, 1], np.int64(depth[s])
+            at_depth[level] += 1
+            # A coarser block holds the finer one, so its bars are at least as high: what changes
+            # nothing at one level changes nothing above it.
+            while level >= 0 and (test > second[level] or best > top[level, rank]):
                 if test > second[level]:
                     second[level] = min(test, first[level])
                     first[level] = max(test, first[level])
-                if best > top[level, rank]:
-                    for c in range(start[s] + 1, start[s + 1]):
-                        _insert(top[level], row[column[c]])
-        for level in range(n_levels):
+                for c in range(start[s] + 1, start[s + 1]):
+                    _insert(top[level], row[column[c]])
+                level -= 1
+        count = 0
+        for level in range(n_levels - 1, -1, -1):
+            count += at_depth[level]
             limit = -np.inf  # a block of one: the predicate is the block itself
-            if count[level] > 1:
+            if count > 1:
                 limit = 0.5 * (np.float64(top[level, rank - 1]) + np.float64(top[level, rank]))
-            block[k, level] = count[level]
+            block[k, level] = count
             threshold[k, level] = limit
             isolated[k, level] = first[level] > limit and second[level] <= limit
 
