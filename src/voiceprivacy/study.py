@@ -1,0 +1,159 @@
+"""The side-information study (SI): its speakers, their geography and an attacker's embeddings.
+
+With nothing given, speakers and embeddings are simulated at the paper's scale and the geography
+is assigned from the shipped census figures. With a folder of embeddings, and an assignment if
+there is one, the same study runs on those.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from voiceprivacy.assignment import CONSTRAINTS, assign, read_geolocation
+from voiceprivacy.census import default_output_areas
+from voiceprivacy.embeddings import Embeddings, read_embeddings
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.evidence import evidence_of
+from voiceprivacy.isolation import Isolation
+from voiceprivacy.simulation import PRESETS, simulate, simulated_speakers, simulated_targets
+from voiceprivacy.singling_out import isolate
+
+ATTACKERS = {"semi-informed": "si_semi_informed", "ignorant": "ignorant"}
+LEVELS = ("MSOA", "LSOA", "OA", "HH")
+SIZES = (30, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 22_024)
+
+# A speaker needs 10 L utterances: L to test with and 9 L to calibrate with (SI, Sec. IV-B).
+CONVERSATIONS = 10
+# Set A holds about ten utterances a speaker, so longer conversations need set B's; this many of
+# its speakers have enough of them for L = 30 (V25's largest N).
+LONG_SPEAKERS = 3_443
+
+
+@dataclass(frozen=True)
+class Study:
+    """One setting of the study.
+
+    Parameters
+    ----------
+    embeddings
+        Folder with ``<attacker>/pool.*`` and ``<attacker>/enrolment.*`` in any format of
+        `voiceprivacy.embeddings`; empty: simulated.
+    geolocation
+        An assignment such as the authors' ``geolocation.csv``; empty: assigned here.
+    corpus
+        Name of the corpus that the embeddings come from, for the evidence label.
+    constraints, households
+        How geography is assigned, see `voiceprivacy.assignment.assign`.
+    seed
+        Seed of the simulation, the assignment and the evaluation.
+
+    Examples
+    --------
+    >>> Study().evidence
+    'simulated embeddings'
+    """
+
+    embeddings: str = ""
+    geolocation: str = ""
+    corpus: str = "Common Voice 11"
+    constraints: Collection[str] = CONSTRAINTS
+    households: str = "census"
+    seed: int = 0
+    _kept: dict = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def evidence(self) -> str:
+        """The evidence label of everything that the study measures."""
+        if self.embeddings:
+            return evidence_of("speech", corpus=self.corpus)
+        return evidence_of("simulated")
+
+    def speakers(self) -> pd.DataFrame:
+        """The simulated speakers: `speaker`, `gender`, `age`."""
+        return self._once("speakers", lambda: simulated_speakers(self.seed))
+
+    def geography(self) -> pd.DataFrame:
+        """Every speaker's areas and household class, indexed by speaker, coarse to fine."""
+        return self._once("geography", self._geography)
+
+    def voices(self, attacker: str, length: int) -> tuple[Embeddings, Embeddings]:
+        """Return the pool and the enrolment as one attacker's extractor sees them.
+
+        Raises
+        ------
+        VoicePrivacyError
+            If there is no such attacker, or its files are missing.
+        """
+        if self.embeddings:
+            folder = Path(self.embeddings) / attacker
+            return _read_one(folder, "pool"), _read_one(folder, "enrolment")
+        if attacker not in ATTACKERS:
+            raise VoicePrivacyError(
+                f"attacker {attacker!r}; expected one of {listed(ATTACKERS)}, or bring embeddings."
+            )
+        set_b = simulated_targets(self.speakers(), self.seed)
+        if length > 3:
+            set_b = set_b[:: len(set_b) // LONG_SPEAKERS][:LONG_SPEAKERS]
+        return simulate(
+            PRESETS[ATTACKERS[attacker]],
+            self.speakers() if length == 1 else self.speakers()[lambda t: t.speaker.isin(set_b)],
+            targets=set_b,
+            extra_b=CONVERSATIONS * (length - 1),
+            seed=self.seed,
+        )
+
+    def isolate(
+        self, attacker: str, length: int = 1, *, sizes: Sequence[int] = SIZES, **options
+    ) -> Isolation:
+        """Evaluate one attacker at one conversation length by the paper's protocol.
+
+        Parameters
+        ----------
+        sizes
+            N; those beyond the eligible speakers are replaced by their number.
+        **options
+            As for `voiceprivacy.singling_out.isolate`.
+        """
+        pool, enrolment = self.voices(attacker, length)
+        counts = np.unique(pool.speakers, return_counts=True)[1]
+        eligible = int((counts >= CONVERSATIONS * length).sum())
+        options = {"side_information": self.geography()[list(LEVELS)], "seed": self.seed} | options
+        return isolate(
+            pool,
+            enrolment,
+            sizes=sorted({min(size, eligible) for size in sizes}),
+            length=length,
+            **{"min_conversations": CONVERSATIONS} | options,
+        )
+
+    def _geography(self) -> pd.DataFrame:
+        if self.geolocation:
+            table = read_geolocation(self.geolocation)
+        else:
+            table = assign(
+                self.speakers(),
+                default_output_areas(),
+                constraints=self.constraints,
+                households=self.households,
+                seed=self.seed,
+            )
+        return table.set_index("spk_id")[["LAD", *LEVELS]]
+
+    def _once(self, name: str, compute):
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
+
+
+def _read_one(folder: Path, name: str) -> Embeddings:
+    """Read the one file of this name, whatever its format."""
+    found = sorted(folder.glob(f"{name}.*"))
+    if len(found) != 1:
+        raise VoicePrivacyError(
+            f"{folder}: expected one file {name}.h5, .npz or .parquet, found {len(found)}; "
+            "give a folder with one folder an attacker, each with pool.* and enrolment.*"
+        )
+    return read_embeddings(found[0])
