@@ -153,7 +153,7 @@ def test_summary_that_claims_a_number_twice_is_refused(summary):
 def test_files_come_back_as_they_were_and_the_rest_of_the_paper_is_not_run(tmp_path):
     table = compare({"L1_N12800_OA_reference": 0.3701, OA: NotRun("a GPU")}, evidence=SIMULATED)
     path = write_comparison(table, tmp_path, "si_table1")
-    assert path == tmp_path / "results" / "si_table1.csv"
+    assert path == tmp_path / "si_table1.csv"
     other = compare({OA: 0.58}, evidence=SIMULATED)
     write_comparison(other, tmp_path, "si_figure1_isolation")
     foreign = compare({"table1_SR": 39.1}, paper="SRC", evidence=SIMULATED)
@@ -170,8 +170,7 @@ def test_files_come_back_as_they_were_and_the_rest_of_the_paper_is_not_run(tmp_p
 
 
 def test_a_file_that_is_no_comparison_is_named(tmp_path):
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "curves.csv").write_text("n,value\n30,0.9\n")
+    (tmp_path / "curves.csv").write_text("n,value\n30,0.9\n")
     with pytest.raises(VoicePrivacyError, match=r"curves.csv: no comparison, it lacks .*'item'"):
         read_comparisons(tmp_path)
 

@@ -170,7 +170,9 @@ def _found(printed: pd.Series, summary: pd.DataFrame) -> dict[str, object] | Non
 
 
 def write_comparison(table: pd.DataFrame, folder: str | os.PathLike, notebook: str) -> Path:
-    """Write a comparison to ``results/<notebook>.csv`` under `folder`, whole; return its path.
+    """Write a comparison to ``<notebook>.csv`` in `folder`, whole; return its path.
+
+    An empty `folder` means ``build/adhoc/results`` below the current one.
 
     Examples
     --------
@@ -178,14 +180,14 @@ def write_comparison(table: pd.DataFrame, folder: str | os.PathLike, notebook: s
     >>> write_comparison(compare({}, evidence="published"), tempfile.mkdtemp(), "si_table1").name
     'si_table1.csv'
     """
-    path = Path(folder) / "results" / f"{notebook}.csv"
+    path = Path(folder or "build/adhoc/results") / f"{notebook}.csv"
     with written_whole(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
     return path
 
 
 def read_comparisons(folder: str | os.PathLike, paper: str = "SI") -> pd.DataFrame:
-    """Return every item of the paper with what the comparisons under ``folder/results`` say.
+    """Return every item of the paper with what the comparisons in `folder` say.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def read_comparisons(folder: str | os.PathLike, paper: str = "SI") -> pd.DataFra
         If a file there is no comparison.
     """
     order = list(published(paper)["item"])
-    tables = [_read(path) for path in sorted(Path(folder, "results").glob("*.csv"))]
+    tables = [_read(path) for path in sorted(Path(folder).glob("*.csv"))]
     reported = {item for table in tables for item in table["item"]}
     unreported = NotRun("no notebook of this run reports it")
     rest = compare(

@@ -72,8 +72,8 @@ class Isolation:
         pandas.DataFrame
             One row for each known fraction, group, level and size: ``block_size`` (mean n'),
             ``reference`` (P_ref averaged over each evaluation's n'), ``chance`` (P_0 likewise),
-            ``observed`` (P_obs) and ``contribution`` (P_obs - P_ref), the last two with standard
-            error and interval.
+            ``observed`` (P_obs) and ``contribution`` (P_obs - P_ref), each with its standard error
+            and interval (``_se``, ``_low``, ``_high``).
         """
         tables = []
         for f, fraction in enumerate(self.known_fractions):
@@ -139,12 +139,10 @@ class Isolation:
             "targets": int(used.any(axis=1).sum()),
             "evaluations": int(used.sum()) * n_splits,
         }
-        for name in ("block_size", "reference", "chance"):
-            table[name] = np.nanmean(means[name], axis=0).ravel()
-        for name in ("observed", "contribution"):
-            low, high = cluster_bootstrap(means[name], confidence=confidence, seed=seed)
-            table[name] = np.nanmean(means[name], axis=0).ravel()
-            table[f"{name}_se"] = np.ravel(cluster_standard_error(means[name]))
+        for name, values in means.items():
+            low, high = cluster_bootstrap(values, confidence=confidence, seed=seed)
+            table[name] = np.nanmean(values, axis=0).ravel()
+            table[f"{name}_se"] = np.ravel(cluster_standard_error(values))
             table[f"{name}_low"], table[f"{name}_high"] = np.ravel(low), np.ravel(high)
         return pd.DataFrame(table)
 
