@@ -6,7 +6,7 @@ PROFILE ?= book
 
 # Everything is called by its path below this folder, whose own name may hold blanks.
 RUN = $(VENV)/bin/python
-PIP = $(RUN) -m pip install --quiet -c constraints.txt
+PIP = $(RUN) -m pip install -qq -c constraints.txt
 SNAKEMAKE = $(VENV)/bin/snakemake --profile workflow/profiles/$(PROFILE)
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 INSTALLED = $(VENV)/installed
