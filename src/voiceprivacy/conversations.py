@@ -94,6 +94,17 @@ def with_at_least(rows: SpeakerRows, utterances: int) -> SpeakerRows:
     return SpeakerRows(rows.speakers[kept], rows.matrix[np.repeat(kept, rows.counts)], start)
 
 
+def count_eligible(embeddings: Embeddings, utterances: int) -> int:
+    """Count the speakers who have at least `utterances` utterances.
+
+    Examples
+    --------
+    >>> count_eligible(Embeddings(["u1", "u2", "u3"], ["a", "a", "b"], np.eye(3)), 2)
+    1
+    """
+    return int((np.unique(embeddings.speakers, return_counts=True)[1] >= utterances).sum())
+
+
 def draw_conversations(
     start: np.ndarray,
     length: int,

@@ -55,7 +55,7 @@ def read_side_information(
     blank = np.flatnonzero(table[key] == "")
     if len(blank):
         raise VoicePrivacyError(
-            f"{path}, column {key!r}: no speaker id in row {listed(blank + 2)}; give every row one."
+            f"{path}, column {key!r}: no speaker id in row {listed((blank + 2).tolist())}; give every row one."
         )
     _refuse_repeated(table[key], f"{path}, column {key!r}: speaker")
     return table.set_index(key)[columns].replace("", None).rename_axis("speaker")

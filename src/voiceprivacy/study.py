@@ -9,11 +9,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from voiceprivacy.assignment import CONSTRAINTS, assign, read_geolocation
 from voiceprivacy.census import default_output_areas
+from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings, read_embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import evidence_of
@@ -118,8 +118,7 @@ class Study:
             As for `voiceprivacy.singling_out.isolate`.
         """
         pool, enrolment = self.voices(attacker, length)
-        counts = np.unique(pool.speakers, return_counts=True)[1]
-        eligible = int((counts >= CONVERSATIONS * length).sum())
+        eligible = count_eligible(pool, CONVERSATIONS * length)
         options = {"side_information": self.geography()[list(LEVELS)], "seed": self.seed} | options
         return isolate(
             pool,

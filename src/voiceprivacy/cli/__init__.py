@@ -29,7 +29,9 @@ class _Commands(click.Group):
             click.echo(f"Error: {error}", err=True)
             sys.exit(1)
         except KeyboardInterrupt:
-            click.echo("Interrupted. What was finished is kept; run the same command again.", err=True)
+            click.echo(
+                "Interrupted. What was finished is kept; run the same command again.", err=True
+            )
             sys.exit(130)
 
 
