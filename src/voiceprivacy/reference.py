@@ -1,7 +1,13 @@
 """What isolation reaches without a voice: the conditional reference and the exact chance level."""
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.special import gammaln
+
+from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.randomness import stream
+
+VALUES_AT_ONCE = 2**21  # simulated scores held at a time
 
 
 def conditional_reference(block_size: np.ndarray | float) -> np.ndarray | float:
@@ -64,3 +70,114 @@ def chance_level(
         + gammaln(n + 1)
     )
     return np.where(n > 1, m * np.exp(log), 1.0)
+
+
+def midpoint_chance_limit(n_calibration: float) -> float:
+    """Return the chance level of large blocks when the threshold is the midpoint of two ranks.
+
+    P_0 counts ranks, and the midpoint of the M-th and the (M+1)-th highest calibration score is no
+    rank. For scores with an exponential tail the number of test scores above it is Poisson with
+    mean sqrt(G_M G_{M+1}) / M, G_k being the time of the k-th event of a Poisson process of rate
+    one; what is returned is the probability that this number is one.
+
+    Parameters
+    ----------
+    n_calibration
+        M >= 1, calibration conversations a speaker.
+
+    Notes
+    -----
+    Gaussian scores come close to it only slowly (like 1 / log n), from above.
+
+    Examples
+    --------
+    >>> [round(midpoint_chance_limit(m), 4) for m in (1, 9)]
+    [0.2726, 0.3496]
+    """
+    m = n_calibration
+    # G_M / G_{M+1} is Beta(M, 1) and independent of G_{M+1}, which is Gamma(M + 1); v is its root.
+    return quad(lambda v: 2 * (m + 1) * v ** (2 * m) / (1 + v / m) ** (m + 2), 0, 1)[0]
+
+
+def simulated_chance_level(
+    block_size: int,
+    n_calibration: int = 9,
+    *,
+    correlation: float = 0.0,
+    shared_by_test: bool = True,
+    trials: int = 10_000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Play the protocol with scores that say nothing about the target, and count isolations.
+
+    Parameters
+    ----------
+    block_size
+        n >= 2, speakers in the block.
+    n_calibration
+        M >= 1, calibration scores a speaker; the threshold is the midpoint of the M-th and the
+        (M+1)-th highest of all n M.
+    correlation
+        Correlation of two calibration scores of one speaker, in [0, 1]: how much of a score is
+        the speaker's own, such as a voice that is close to everybody.
+    shared_by_test
+        Whether the speaker's test score has that part too. Overlapping calibration conversations
+        resemble each other more than the test conversation: there it does not.
+    trials
+        Blocks to play.
+    seed
+        Seed of the Gaussian scores.
+
+    Returns
+    -------
+    level, standard_error
+        The fraction of trials in which exactly one test score lies above the threshold, and the
+        binomial standard error of that fraction.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> level, error = simulated_chance_level(10, 9, trials=4000)
+    >>> bool(abs(level - chance_level(10, 9)) < 3 * error)
+    True
+    """
+    if block_size < 2 or n_calibration < 1 or trials < 1 or not 0 <= correlation <= 1:
+        raise VoicePrivacyError(
+            f"cannot simulate n = {block_size}, M = {n_calibration}, correlation {correlation}, "
+            f"{trials} trials; expected n >= 2, M >= 1, a correlation from 0 to 1, trials >= 1."
+        )
+    rng = stream(seed, "chance level", block_size, n_calibration)
+    at_once = max(1, VALUES_AT_ONCE // (block_size * n_calibration))
+    isolated = sum(
+        _isolations(
+            rng,
+            (min(at_once, trials - done), block_size, n_calibration),
+            np.float32(correlation),
+            shared_by_test,
+        )
+        for done in range(0, trials, at_once)
+    )
+    level = isolated / trials
+    return level, float(np.sqrt(level * (1 - level) / trials))
+
+
+def _isolations(
+    rng: np.random.Generator, shape: tuple[int, int, int], correlation: float, shared: bool
+) -> int:
+    """Count isolations in some trials; `shape` is (trials, n, M)."""
+
+    def scores(own: np.ndarray) -> np.ndarray:
+        noise = rng.standard_normal((*shape[:2], own.shape[-1]), np.float32)
+        return np.sqrt(correlation) * own + np.sqrt(1 - correlation) * noise
+
+    trials, n, m = shape
+    speakers = rng.standard_normal((trials, n, 1), np.float32)
+    others = speakers if shared else rng.standard_normal((trials, n, 1), np.float32)
+    calibration = scores(np.repeat(speakers, m, axis=2)).reshape(trials, n * m)
+    highest = np.partition(calibration, (n * m - m - 1, n * m - m), axis=1)
+    threshold = highest[:, n * m - m - 1 : n * m - m + 1].mean(axis=1, keepdims=True)
+    return int(((scores(others)[..., 0] > threshold).sum(axis=1) == 1).sum())
