@@ -144,6 +144,15 @@ class TestAdults:
         assert "(census2021-rm200-lsoa.csv)" in lsoa.provenance
         assert self.distance(lsoa.adults, LSOAS) < 0.3 * self.distance(district.adults, LSOAS)
 
+    def test_ages_of_larger_areas_do_not_move_the_seed(self, tmp_path):
+        base = ("ts001", "ts002", "ts008", "ts009", "ts017", "rm200")
+        plain = read_output_areas(write_district(tmp_path, *base))
+        msoa = (tables()["ts007a"].groupby([MSOA] * 4).sum() ** 1.1).astype(int)
+        (tmp_path / "ages.csv").write_text(bulk(msoa, measures=False))
+        areas = read_output_areas(tmp_path)
+        assert "no table having ages of smaller areas" in areas.provenance
+        pd.testing.assert_frame_equal(areas.adults, plain.adults)
+
     def distance(self, adults, areas=OAS):
         true = pd.DataFrame(by_decade(people())).groupby(areas).sum().to_numpy()
         return total_variation(adults.groupby(areas).sum().to_numpy(), true).sum()
@@ -170,8 +179,11 @@ class TestAdults:
         made = tables()["ts002"].copy()
         made.iloc[0, 0] = people()[0].sum() + 3
         (tmp_path / "census2021-ts002-oa.csv").write_text(bulk(made))
-        areas = read_output_areas(tmp_path)
-        assert areas.adults.iloc[0].sum() == pytest.approx(people()[0].sum() + 3)
+        adults = read_output_areas(tmp_path).adults.iloc[0]
+        assert adults.sum() == pytest.approx(people()[0].sum() + 3)
+        # No child is left, so the adults have the sexes that TS008 has for everybody.
+        share = people()[0, 0].sum() / people()[0].sum()
+        assert adults["female"].sum() / adults.sum() == pytest.approx(share)
 
     def test_two_districts_keep_their_own_ages(self, tmp_path):
         write_district(tmp_path)
@@ -196,6 +208,21 @@ class TestHouseholds:
         living = areas.persons_in_households
         np.testing.assert_allclose(living["2"], 2 * HOUSEHOLDS[:, 2])
         np.testing.assert_allclose(living["3+"], HOUSEHOLDS[:, 3:] @ np.arange(3, 9))
+
+    def test_the_most_detailed_classification_is_preferred(self, tmp_path):
+        write_district(tmp_path)
+        broad = pd.DataFrame(
+            np.column_stack([HOUSEHOLDS[:, 1:4], HOUSEHOLDS[:, 4:].sum(axis=1)]).astype(int),
+            index=OAS,
+            columns=["1 person", "2 people", "3 people", "4 or more people"],
+        )
+        columns = [(("Household size", f"{label} in household"),) for label in broad]
+        broad.columns = pd.Index(columns, tupleize_cols=False)
+        (tmp_path / "a-custom.csv").write_text(custom(broad))
+        assert "by size from census2021-ts017-oa.csv" in read_output_areas(tmp_path).provenance
+        (tmp_path / "census2021-ts017-oa.csv").unlink()
+        areas = read_output_areas(tmp_path)
+        assert areas.households["3+"].tolist() == HOUSEHOLDS[:, 3:].sum(axis=1).tolist()
 
     def test_ts017_is_preferred_to_ts003(self, tmp_path):
         with_both = read_output_areas(

@@ -201,10 +201,11 @@ class TestBadFiles:
         text = bulk(tables()["ts008"])
         self.refused(text[: text.rindex(",")], r"line 5: 5 cells, but its heading has 6")
 
-    def test_text_in_a_count(self):
+    @pytest.mark.parametrize("found", ["n/a", "-4", "inf", "3.5"])
+    def test_text_in_a_count(self, found):
         text = bulk(tables()["ts008"]).splitlines()
-        text[2] = ",".join([*text[2].split(",")[:3], "n/a", "1", "2"])
-        self.refused("\n".join(text), "area 'E00069548' has 'n/a' where a count is expected")
+        text[2] = ",".join([*text[2].split(",")[:3], found, "1", "2"])
+        self.refused("\n".join(text), f"area 'E00069548' has '{found}' where a count is expected")
 
     def test_blank_count(self):
         text = bulk(tables()["ts008"]).splitlines()

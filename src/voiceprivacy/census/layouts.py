@@ -18,6 +18,9 @@ Cell = tuple[tuple[str, Category], ...]
 TABLES = ("TS001", "TS002", "TS003", "TS007", "TS007A", "TS008", "TS009", "TS017", "TS041")
 """The Census 2021 tables that are used here."""
 
+# Columns beside the counts: dates, names of areas, and the percentages of a query export.
+_ASIDE = re.compile(r"date|geography|.*output area.*|.*local authorit.*|[a-z]+\d\dnmw?|%")
+
 
 @dataclass(frozen=True)
 class Wide:
@@ -69,29 +72,37 @@ def _wide_file(sheet: Sheet, names: list[str]) -> Wide | None:
     code_at, official = _code_column(names)
     if code_at is None:
         return None
-    aside = re.compile(r"date|geography|.*output area.*|.*local authorit.*|[a-z]+\d\dnmw?|%")
-    columns = [at for at, name in enumerate(names) if at != code_at and not aside.fullmatch(name)]
-    cells = [_cell(sheet.heading[at]) for at in columns]
+    columns = [at for at, name in enumerate(names) if at != code_at and not _ASIDE.fullmatch(name)]
     labels = [sheet.heading[at] for at in columns]
-    unknown = [label for label, cell in zip(labels, cells, strict=True) if cell is None]
-    if unknown and official and _is_used(sheet, unknown):
+    cells = [_cell(label) for label in labels]
+    if official:
+        _refuse_renamed(
+            sheet, [one for one, cell in zip(labels, cells, strict=True) if cell is None]
+        )
+    if None in cells or not cells:
+        return None
+    _refuse_repeated(sheet, labels, cells)
+    codes = [re.split(r"\s*:\s", row[code_at])[0] for row in sheet.rows]
+    counts = [[row[at] for at in columns] for row in sheet.rows]
+    return _checked(sheet, codes, cells, labels, counts)
+
+
+def _refuse_renamed(sheet: Sheet, unknown: list[str]) -> None:
+    used = mentioned_table(f"{sheet.name} {sheet.about}") in TABLES
+    if unknown and (used or any(mentioned(label) for label in unknown)):
         raise VoicePrivacyError(
             f"{sheet.name}: column {listed(unknown)} is not a heading of this census table. "
             "Renamed columns are not guessed: restore the official headings."
         )
-    if unknown or not cells:
-        return None
-    if repeated := [
-        label for label, cell in zip(labels, cells, strict=True) if cells.count(cell) > 1
-    ]:
+
+
+def _refuse_repeated(sheet: Sheet, labels: list[str], cells: list[Cell]) -> None:
+    repeated = [one for one, cell in zip(labels, cells, strict=True) if cells.count(cell) > 1]
+    if repeated:
         raise VoicePrivacyError(
             f"{sheet.name}: columns {listed(repeated)} say the same. Export one measure (Value) "
             "of each category."
         )
-    codes = [re.split(r"\s*:\s", row[code_at])[0] for row in sheet.rows]
-    return _checked(
-        sheet, codes, cells, labels, [[row[at] for at in columns] for row in sheet.rows]
-    )
 
 
 def _code_column(names: list[str]) -> tuple[int | None, bool]:
@@ -103,11 +114,6 @@ def _code_column(names: list[str]) -> tuple[int | None, bool]:
         return 0, True
     form = re.compile(r"(oa|lsoa|msoa|lad)\d\dcd")
     return next((at for at, name in enumerate(names) if form.fullmatch(name)), None), False
-
-
-def _is_used(sheet: Sheet, unknown: list[str]) -> bool:
-    named = mentioned_table(f"{sheet.name} {sheet.about}")
-    return named in TABLES or any(mentioned(label) for label in unknown)
 
 
 def _cell(label: str) -> Cell | None:

@@ -6,6 +6,7 @@ import pandas as pd
 from voiceprivacy.census.ages import AGES, regroup, years_of
 from voiceprivacy.census.codes import LEVELS
 from voiceprivacy.census.folder import Folder
+from voiceprivacy.census.labels import Range
 from voiceprivacy.census.tables import Table
 
 ADULT_COLUMNS = pd.MultiIndex.from_product([["female", "male"], AGES], names=["gender", "age"])
@@ -90,19 +91,19 @@ def _fit_district(
     folder: Folder, joint: Table, ages: Table | None, lookup: pd.DataFrame
 ) -> pd.DataFrame:
     years = _single_years(folder, lookup)
-    seed = np.stack([_grouped(joint, lookup, years, sex) for sex in ("female", "male")], axis=1)
-    if ages is not None:
-        seed = seed * _ratio(_grouped(ages, lookup, years), seed.sum(axis=1))[:, None, :]
-    children, adults = _children_and_adults(folder, lookup, seed.sum(axis=1))
+    people = np.stack([_grouped(joint, lookup, years, sex) for sex in ("female", "male")], axis=1)
+    around = people.sum(axis=1) if ages is None else _grouped(ages, lookup, years)
+    children, adults = _children_and_adults(folder, lookup, around)
     if joint.level != "OA":
+        seed = people * _ratio(around, people.sum(axis=1))[:, None, :]
         sexes = _shares(folder.need("sex", "OA").rows(lookup.index)[0])
         by_age = adults[:, None]
         if ages is not None and ages.level == "OA":
-            by_age = by_age * _shares(seed.sum(axis=1)[:, 1:])
-        seed = fit_margins(
+            by_age = by_age * _shares(around[:, 1:])
+        people = fit_margins(
             seed, (children + adults)[:, None] * sexes, np.column_stack([children, by_age])
         )
-    grown = _shares(seed[:, :, 1:].reshape(len(lookup), -1))
+    grown = _shares(people[:, :, 1:].reshape(len(lookup), -1))
     return pd.DataFrame(adults[:, None] * grown, index=lookup.index, columns=ADULT_COLUMNS)
 
 
@@ -115,37 +116,38 @@ def _around(table: Table, lookup: pd.DataFrame) -> pd.Index:
     return lookup.index if table.level == "OA" else pd.Index(lookup[table.level])
 
 
+def _of_sex(table: Table, sex: str) -> tuple[list[int], list[Range]]:
+    """Columns and bands of one sex, or of everybody in a table without sexes."""
+    if table.topic == "age":
+        return list(range(len(table.categories))), table.categories
+    found = [(at, band) for at, (one, band) in enumerate(table.categories) if one == sex]
+    return [at for at, _ in found], [band for _, band in found]
+
+
 def _grouped(
-    table: Table, lookup: pd.DataFrame, years: dict[str, np.ndarray | None], sex: str = "all"
+    table: Table, lookup: pd.DataFrame, years: dict[str, np.ndarray], sex: str = "all"
 ) -> np.ndarray:
-    """Counts by age group around each output area, of one sex or of a table without sexes."""
-    kept = [at for at, one in enumerate(table.categories) if sex in ("all", one[0])]
-    bands = [table.categories[at] for at in kept]
-    if sex != "all":
-        bands = [age for _, age in bands]
-    counts = table.rows(_around(table, lookup))[0][:, kept]
-    return regroup(bands, counts, years[sex], table.name)
+    """Counts by age group around each output area, shape (areas, 10)."""
+    columns, bands = _of_sex(table, sex)
+    counts = table.rows(_around(table, lookup))[0][:, columns]
+    return regroup(bands, counts, years.get(sex), table.name)
 
 
-def _single_years(folder: Folder, lookup: pd.DataFrame) -> dict[str, np.ndarray | None]:
-    """The district's people by single year of age, for each sex and for all; None if not there."""
-    for table in folder.tables:
-        if table.topic not in ("sex by age", "age"):
-            continue
-        people = table.rows(_around(table, lookup).unique())[0].sum(axis=0)
-        if table.topic == "age":
-            every = years_of(table.categories, people)
-            found = {"female": every, "male": every, "all": every}
-        else:
-            half = len(people) // 2
-            bands = [age for _, age in table.categories[:half]]
-            female, male = years_of(bands, people[:half]), years_of(bands, people[half:])
-            found = {"female": female, "male": male, "all": None}
+def _single_years(folder: Folder, lookup: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The district's people by single year of age, of each sex and of all; empty if not known."""
+    for topic in ("sex by age", "age"):
+        for table in folder.tables:
+            places = _around(table, lookup).unique()
+            if table.topic != topic or not places.isin(table.codes).all():
+                continue
+            people = table.rows(places)[0].sum(axis=0)
+            female, male = (
+                years_of(bands, people[columns])
+                for columns, bands in (_of_sex(table, sex) for sex in ("female", "male"))
+            )
             if female is not None:
-                found["all"] = female + male
-        if found["all"] is not None:
-            return found
-    return {"female": None, "male": None, "all": None}
+                return {"female": female, "male": male, "all": female + male}
+    return {}
 
 
 def _children_and_adults(

@@ -59,10 +59,10 @@ class Table:
         """
         at = self.codes.get_indexer(codes)
         if (at < 0).any():
-            wanted = pd.unique(pd.Series(codes))
-            lacking = [code for code in wanted if code not in self.codes]
-            others = [code for code in self.codes if code not in set(wanted)]
-            instead = f" Instead it has: {explain_codes(others)}." if others else ""
+            wanted = pd.Index(codes).unique()
+            lacking = wanted[~wanted.isin(self.codes)]
+            others = self.codes[~self.codes.isin(wanted)]
+            instead = f" Instead it has: {explain_codes(others)}." if len(others) else ""
             raise VoicePrivacyError(
                 f"{self.name} lacks {len(lacking)} of the lookup's {len(wanted)} "
                 f"{LEVELS[self.level]}: {listed(lacking)}.{instead} Download the table for the "
@@ -82,9 +82,10 @@ def read_table(wide: Wide) -> Table | None:
         counts households where people are expected or the reverse.
     """
     variables = tuple(sorted({name for cell in wide.cells for name, _ in cell}))
-    topic = _TOPICS.get(variables) or _SINGLE_TOTALS.get(
-        mentioned_table(f"{wide.about} {wide.name}") or ""
-    )
+    if variables:
+        topic = _TOPICS.get(variables)
+    else:
+        topic = _SINGLE_TOTALS.get(mentioned_table(f"{wide.about} {wide.name}") or "")
     if topic is None:
         return None
     _check_level(wide)
