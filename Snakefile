@@ -4,6 +4,8 @@ One rule a notebook, made from config/profiles.yaml. A run is repeated when its 
 parameters, the package, the shipped data or the way it is run has changed in content.
 """
 
+import json
+import sys
 from pathlib import Path
 
 from workflow.grid import GridError, read_grid
@@ -14,6 +16,8 @@ workdir: workflow.basedir
 
 PROFILE = config.get("profile", "book")
 BUILD = f"build/{PROFILE}"
+PYTHON = sys.executable
+SCRIPT = "workflow/run_notebook.py"
 
 try:
     RUNS = read_grid(Path("config/profiles.yaml"), PROFILE)
@@ -40,13 +44,17 @@ for run in RUNS:
         input:
             PACKAGE,
             DATA,
+            SCRIPT,
             notebook=f"notebooks/{run.name}.ipynb",
         output:
             notebook=f"{BUILD}/notebooks/{run.name}.ipynb",
             results=[f"{BUILD}/results/{name}" for name in run.results],
         params:
-            values=run.parameters,
+            # A function, because Snakemake takes the braces of a plain text for wildcards.
+            values=lambda wildcards, values=run.parameters: json.dumps(values, default=str),
             output_folder=f"{BUILD}/results",
         threads: (workflow.cores or 1) if run.whole_machine else 1
-        script:
-            "workflow/run_notebook.py"
+        # Not `script:`, which cannot call a Python whose path has a blank.
+        shell:
+            "{PYTHON:q} {SCRIPT} {rule} {input.notebook:q} {output.notebook:q} {threads}"
+            " {params.output_folder:q} {params.values:q} {output.results:q}"

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -32,23 +31,30 @@ def write_grid(project, **entries):
 
 
 def new_project(folder):
-    """A small project with our Snakefile: a stub package, no data, no notebooks yet."""
+    """A small project with our Snakefile: a stub package, no data, no notebooks yet.
+
+    Its `.venv` is this Python's own, so that a blank in the folder's name reaches every call.
+    """
     for name in ("notebooks", "config", "data", "src/voiceprivacy"):
         (folder / name).mkdir(parents=True)
     (folder / "src" / "voiceprivacy" / "module.py").write_text("x = 1\n")
+    (folder / ".venv").symlink_to(sys.prefix)
     shutil.copy(ROOT / "Snakefile", folder)
     shutil.copytree(ROOT / "workflow", folder / "workflow")
     return folder
 
 
-def command(profile="smoke"):
-    snakemake = Path(sys.executable).with_name("snakemake")
-    return [snakemake, "--profile", f"workflow/profiles/{profile}", "--quiet", "all"]
+def command(project):
+    python = project / ".venv" / "bin" / "python"
+    settings = ["--profile", "workflow/profiles/smoke", "--quiet", "all"]
+    return [python, "-m", "snakemake", *settings]
 
 
 def snakemake(project):
     """Run the grid; return whether it went well and what it said."""
-    done = subprocess.run(command(), cwd=project, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command(project), cwd=project, capture_output=True, text=True, check=False
+    )
     return done.returncode == 0, done.stderr
 
 
@@ -127,7 +133,7 @@ def test_a_killed_run_is_taken_up_again(tmp_path):
     write_notebook(project, "quick", "n")
     write_notebook(project, "slow", "import time; time.sleep(0 if n > 1 else 60)")
     write_grid(project, quick={"parameters": PARAMETERS}, slow={"parameters": PARAMETERS})
-    with subprocess.Popen(command(), cwd=project, start_new_session=True) as running:
+    with subprocess.Popen(command(project), cwd=project, start_new_session=True) as running:
         done = project / "build/smoke/notebooks/quick.ipynb"
         while not done.exists():
             time.sleep(0.2)

@@ -1,5 +1,7 @@
 """Run one notebook of the grid (called by the Snakefile), with a line at its start and end."""
 
+import argparse
+import json
 import os
 import sys
 import time
@@ -8,33 +10,49 @@ from pathlib import Path
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.runner import run_notebook
 
-job = snakemake  # noqa: F821  (Snakemake puts it there)
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def say(text: str) -> None:
+def arguments() -> argparse.Namespace:
+    """Read the command line that the Snakefile writes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name")
+    parser.add_argument("notebook")
+    parser.add_argument("output")
+    parser.add_argument("threads")
+    parser.add_argument("output_folder")
+    parser.add_argument("values", type=json.loads, help="the parameters, as JSON")
+    parser.add_argument("results", nargs="*", help="files that the notebook promises to write")
+    return parser.parse_args()
+
+
+def say(name: str, text: str) -> None:
     """Print one line at once, with the time."""
-    print(f"{time.strftime('%H:%M:%S')}  {job.rule}: {text}", file=sys.stderr, flush=True)
+    print(f"{time.strftime('%H:%M:%S')}  {name}: {text}", file=sys.stderr, flush=True)
 
 
-def run() -> None:
+def run(job: argparse.Namespace) -> None:
     """Run the notebook, and see that the results it promises are there."""
     for name in THREAD_LIMITS:  # so that notebooks side by side do not take each other's cores
-        os.environ[name] = str(job.threads)
-    folder = Path(job.params.output_folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    values = {**job.params["values"], "output_folder": str(folder)}
-    run_notebook(job.input.notebook, job.output.notebook, values)
-    missing = [name for name in job.output.results if not Path(name).exists()]
-    if missing:
+        os.environ[name] = job.threads
+    Path(job.output_folder).mkdir(parents=True, exist_ok=True)
+    run_notebook(job.notebook, job.output, {**job.values, "output_folder": job.output_folder})
+    if missing := [name for name in job.results if not Path(name).exists()]:
         raise VoicePrivacyError(f"it ran, but did not write {', '.join(missing)}")
 
 
-say("started")
-start = time.monotonic()
-try:
-    run()
-except VoicePrivacyError as error:
-    say(f"FAILED\n{error}")
-    sys.exit(1)
-say(f"finished in {time.monotonic() - start:.0f} s")
+def main() -> None:
+    """Run, and tell how it went."""
+    job = arguments()
+    say(job.name, "started")
+    start = time.monotonic()
+    try:
+        run(job)
+    except VoicePrivacyError as error:
+        say(job.name, f"FAILED\n{error}")
+        sys.exit(1)
+    say(job.name, f"finished in {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
