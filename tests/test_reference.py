@@ -1,15 +1,11 @@
 """Chance levels against closed forms, and the simulation against both."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.reference import (
     chance_level,
-    conditional_reference,
-    mean_over_blocks,
     midpoint_chance_limit,
     simulated_chance_level,
 )
@@ -62,14 +58,3 @@ def test_correlation_lifts_the_level_if_the_test_shares_it_and_lowers_it_if_not(
 def test_what_cannot_be_simulated_is_refused(wrong):
     with pytest.raises(VoicePrivacyError, match="cannot simulate"):
         simulated_chance_level(**{"block_size": 5} | wrong)
-
-
-def test_the_mean_over_blocks_counts_every_set():
-    homes = np.array([0, 0, 0, 1, 1, 2, 2])
-    sharing = np.bincount(homes)[homes]
-    levels = [
-        conditional_reference((homes[list(others)] == homes[target]).sum() + 1)
-        for target in range(7)
-        for others in combinations(set(range(7)) - {target}, 3)
-    ]
-    assert mean_over_blocks(conditional_reference, sharing, 4, 7) == pytest.approx(np.mean(levels))

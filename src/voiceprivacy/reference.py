@@ -1,11 +1,8 @@
 """What isolation reaches without a voice: the conditional reference and the exact chance level."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import gammaln
-from scipy.stats import hypergeom
 
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.randomness import stream
@@ -73,38 +70,6 @@ def chance_level(
         + gammaln(n + 1)
     )
     return np.where(n > 1, m * np.exp(log), 1.0)
-
-
-def mean_over_blocks(
-    level: Callable[[np.ndarray], np.ndarray],
-    sharing: np.ndarray,
-    n_speakers: int,
-    everyone: int,
-) -> float:
-    """Average a level over the block sizes that random sets of N speakers give.
-
-    A level is no straight line, so that its value at the mean block size is not its mean (SI,
-    Sec. IV-B). Here the mean is exact: the target is in its own block, and of the others in S_N
-    a hypergeometric number.
-
-    Parameters
-    ----------
-    level
-        What to average, such as `conditional_reference`: block sizes to values.
-    sharing
-        For each target, how many of all speakers share its side information, itself included.
-    n_speakers, everyone
-        N, and how many speakers there are to draw them from.
-
-    Examples
-    --------
-    >>> mean_over_blocks(conditional_reference, np.array([2]), 2, 3)  # alone, or in a pair
-    0.75
-    """
-    members, targets = np.unique(sharing, return_counts=True)
-    sizes = np.arange(1, members[-1] + 1)
-    chance = hypergeom.pmf(sizes - 1, everyone - 1, members[:, None] - 1, n_speakers - 1)
-    return float(np.average(chance @ level(sizes), weights=targets))
 
 
 def midpoint_chance_limit(n_calibration: float) -> float:
