@@ -113,6 +113,18 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others():
         assert not np.isclose(first, other).all(axis=1).any()
 
 
+def test_seed_0_gives_these_numbers_on_every_machine():
+    corpus = simulate(
+        PRESETS["informed"], simulated_speakers(0, 1, 1), targets=["spk-f-00001"], extra_b=1
+    )
+    first_a, b2 = corpus.pool.matrix[[0, 20], :3]
+    np.testing.assert_allclose(first_a, [0.49425, -0.12554, -0.41292], atol=1e-5)
+    np.testing.assert_allclose(b2, [0.44913, -0.15032, -0.31160], atol=1e-5)
+    np.testing.assert_allclose(
+        corpus.enrolment.matrix[0, :3], [0.35518, -0.11284, -0.35032], atol=1e-5
+    )
+
+
 def test_an_utterance_does_not_depend_on_what_else_is_asked_for():
     small = simulate(PLAIN, people("a", "b"), targets=["b"], utterances_a=2, utterances_b=3)
     crowd = people(*(f"x{i}" for i in range(200)), "b", "a")
@@ -226,7 +238,7 @@ def test_every_preset_has_its_numbers_listed():
 
 @pytest.fixture
 def run(tmp_path):
-    sizes = ["--speakers-female", "12", "--speakers-male", "20", "--utterances-a", "3"]
+    sizes = ["--speakers-female", "40", "--speakers-male", "20", "--utterances-a", "3"]
     return lambda *options: CliRunner().invoke(
         main, ["simulate", str(tmp_path / "out"), *sizes, *options]
     )
@@ -236,9 +248,9 @@ def run(tmp_path):
 def test_command_line_writes_what_python_returns(run, tmp_path, suffix):
     result = run("--seed", "3", "--attacker", "ignorant", "--format", suffix)
     assert result.exit_code == 0, result.output
-    table = simulated_speakers(3, 12, 20)
+    table = simulated_speakers(3, 40, 20)
     pd.testing.assert_frame_equal(read_speakers(tmp_path / "out/speakers.csv"), table)
-    targets = simulated_targets(table, 3, 3, 4)
+    targets = simulated_targets(table, 3, 10, 4)
     corpus = simulate(PRESETS["ignorant"], table, targets=targets, utterances_a=3, seed=3)
     for name, expected in zip(("pool", "enrolment"), corpus, strict=True):
         written = read_embeddings(tmp_path / f"out/{name}.{suffix}")

@@ -46,12 +46,13 @@ def test_reports_every_trial_and_the_best_one():
     assert found.trials["loss"].min() == pytest.approx(loss)
 
 
-def test_the_same_seed_finds_the_same_model():
+def test_the_same_seed_tries_the_same_models():
     table = curves([1], [], [10]).assign(value=[0.7, 0.1])
-    models = [
-        fit(table, free=["w"], rounds=1, trials=3, n_targets=40, seed=s).model for s in (1, 1, 2)
-    ]
-    assert models[0] == models[1] != models[2]
+    first, again, other = (
+        fit(table, free=["w"], rounds=1, trials=3, n_targets=40, seed=seed) for seed in (1, 1, 2)
+    )
+    assert first.model == again.model
+    assert (first.trials["w"] != other.trials["w"]).all()
 
 
 def test_speaker_dimensions_stay_within_the_space():
@@ -103,7 +104,7 @@ def test_finds_all_five_parameters_curves_back():
     assert found.mean_absolute_error.max() < 0.01
     # Another simulation of the same model: the fit did not learn the noise of one seed.
     again = predict(found.model, table, seed=9) - predict(TRUTH, table, seed=9)
-    assert np.abs(again).mean() < 0.01
+    assert np.abs(again).mean() < 0.02
 
 
 @pytest.mark.slow

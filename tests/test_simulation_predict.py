@@ -9,7 +9,7 @@ import pytest
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.reference import chance_level
 from voiceprivacy.simulation import PRESETS, fitted_and_predicted, simulate
-from voiceprivacy.simulation_predict import _eer, _linkability, predict
+from voiceprivacy.simulation_predict import _eer, _linkability, _unit_means, predict
 from voiceprivacy.singling_out import isolate
 from voiceprivacy.speaker_model import SpeakerModel
 
@@ -29,17 +29,30 @@ def scores(n_tests, n_candidates, signal=1.0, seed=0):
 
 def test_a_useless_extractor_is_at_chance():
     table = points(
-        metric=["singling out", "linkability", "EER"], n=[200, 20, 20], conversation_length=1
+        metric=["singling out", "linkability", "EER"], n=[200, 4, 20], conversation_length=1
     )
     so, linkability, eer = predict(USELESS, table, n_targets=800)
     assert so == pytest.approx(chance_level(200, 9), abs=0.04)
-    assert linkability == pytest.approx(1 / 20, abs=0.015)
+    assert linkability == pytest.approx(1 / 4, abs=0.04)
     assert eer == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_perfect_extractor_never_fails():
     table = points(metric=["singling out"] * 3 + ["linkability"], n=[2, 50, 200, 100])
     assert predict(PERFECT, table, n_targets=50).tolist() == [1, 1, 1, 1]
+
+
+def test_a_conversation_is_a_unit_vector():
+    means = _unit_means(np.random.default_rng(0).normal(size=(5, 3, 8)))
+    np.testing.assert_allclose(np.linalg.norm(means, axis=1), 1)
+
+
+def test_long_conversations_take_more_utterances():
+    table = points(conversation_length=[1, 6], n=30)
+    short, long = predict(PRESETS["informed"], table, n_targets=60, n_utterances=20)
+    assert short + 0.1 < long
+    with pytest.raises(VoicePrivacyError):
+        predict(PRESETS["informed"], table, n_targets=60, n_utterances=11)
 
 
 def test_predictions_come_in_the_order_of_the_rows():

@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from tqdm import tqdm
 
 from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.randomness import stream
 from voiceprivacy.simulation_predict import predict
 from voiceprivacy.speaker_model import PRESETS, SpeakerModel
 
@@ -81,7 +82,7 @@ def fit(
     n_targets, seed, **settings
         Passed to `predict`. All trials share the seed, hence the voices.
     progress
-        Whether to show a progress bar.
+        Whether to show a progress bar: the default 90 simulations take one to five minutes.
 
     Returns
     -------
@@ -123,8 +124,9 @@ def fit(
 
     for number in range(rounds):
         low, high = centre - half, np.minimum(centre + half, ceiling)
-        sampler = qmc.Halton(len(free), rng=np.random.default_rng([seed, number]))
-        for logs in qmc.scale(sampler.random(trials), low, high):
+        shift = stream(seed, "fit", number).random(len(free))
+        spread_out = (qmc.Halton(len(free), scramble=False).random(trials) + shift) % 1
+        for logs in low + spread_out * (high - low):
             simulate(logs)
         for _ in range(_PROPOSALS):
             simulate(search.proposal(low, high))

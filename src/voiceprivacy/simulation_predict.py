@@ -137,14 +137,13 @@ def _linkability(scores: np.ndarray, n: int) -> float:
     """Chance that a test's own enrolment, scores[t, t], is best among n random candidates."""
     n_others = scores.shape[1] - 1
     better = (scores > scores.diagonal()[:, None]).sum(axis=1)
-    # Of the n - 1 other candidates none is among the better ones (hypergeometric).
-    possible = better <= n_others - (n - 1)
-    rest = np.where(possible, n_others - better, n_others)
-    log_p = _log_choose(rest, n - 1) - _log_choose(n_others, n - 1)
-    return float(np.mean(np.exp(log_p) * possible))
+    # None of the n - 1 other candidates is among the better ones (hypergeometric).
+    chance = np.exp(_log_choose(n_others - better, n - 1) - _log_choose(n_others, n - 1))
+    return float(chance.mean())
 
 
 def _log_choose(n, k):
+    """Log of the binomial coefficient, minus infinity where k > n."""
     return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
