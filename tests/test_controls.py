@@ -9,13 +9,13 @@ from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.simulation import SpeakerModel, simulate, simulated_speakers
 from voiceprivacy.singling_out import isolate
 
-LOUD = SpeakerModel(d=64, w=3, b=0, h=0, c=0, u=0)
+NOISY = SpeakerModel(d=64, w=1.5, b=0, h=0, c=0, u=0)
 
 
 @pytest.fixture(scope="module")
 def voices():
     people = simulated_speakers(n_female=120, n_male=121)
-    return simulate(LOUD, people, targets=people["speaker"][:-1], utterances_b=3)
+    return simulate(NOISY, people, targets=people["speaker"][:-1], utterances_b=3)
 
 
 def test_nobody_enrols_who_is_in_the_pool(voices):
