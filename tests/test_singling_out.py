@@ -305,6 +305,12 @@ def test_summary_splits_by_value_and_by_whether_the_target_is_known():
     both = result.summary(by="known")
     assert set(both.known) == {True, False}
     assert both.groupby("known").evaluations.first().sum() == result.summary().evaluations[0]
+    known = result.target_known[0]
+    rates = result.isolated[0, :, :, :, 0, 3].mean(axis=1)
+    means = [rates[t, known[t]].mean() for t in range(30) if known[t].any()]
+    row = both[both.known & (both.level == "level2")].iloc[0]
+    assert row.observed == pytest.approx(np.mean(means))
+    assert row.targets == len(means)
     value = result.summary(by="level0")
     assert value.groupby("level0").targets.first().sum() == 30
     with pytest.raises(VoicePrivacyError, match="by is 'town'; expected one of 'level0'"):
