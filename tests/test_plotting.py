@@ -131,6 +131,13 @@ def test_isolation_curves_draw_every_level_in_order_with_its_band(summary):
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["30", "3,200", "22,024"]
 
 
+def test_sizes_too_close_for_two_labels_share_one():
+    _, ax = plt.subplots()
+    rows = {"level": "OA", "n_speakers": [30, 3200, 3443], "observed": [0.9, 0.6, 0.5]}
+    isolation_curves(ax, pd.DataFrame(rows))
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["30", "3,200"]
+
+
 def test_curves_of_any_column_without_a_band(summary):
     _, ax = plt.subplots()
     table = summary[summary["level"] == "OA"].assign(attacker="ignorant")

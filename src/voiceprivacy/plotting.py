@@ -24,6 +24,7 @@ GREY = "0.45"
 PIXELS_PER_INCH = 96
 RESOLUTION = 1.5  # drawn finer than shown, for sharp screens and print
 _EVIDENCE = "evidence"
+_TICK_RATIO = 1.25
 
 _LOOK = {
     "figure.constrained_layout.use": True,
@@ -258,10 +259,13 @@ def _curves(
 
 
 def _axis_by_speakers(ax: Axes, sizes: pd.Series, name: str) -> None:
-    """A logarithmic axis with a tick at every N."""
-    sizes = np.unique(sizes)
+    """A logarithmic axis with a tick at every N whose label does not run into the one before."""
+    ticks = []
+    for size in np.unique(sizes):
+        if not ticks or size > _TICK_RATIO * ticks[-1]:
+            ticks.append(size)
     ax.set_xscale("log")
-    ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], rotation=45, ha="right")
+    ax.set_xticks(ticks, [f"{size:,.0f}" for size in ticks], rotation=45, ha="right")
     ax.set_xticks([], minor=True)
     ax.set_xlabel("Number of speakers N (log)")
     ax.set_ylabel(name)
