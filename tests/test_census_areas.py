@@ -117,6 +117,15 @@ class TestAdults:
         )
         assert "times the share of 16 and over" in areas.provenance
 
+    @pytest.mark.parametrize("single_years", ["ts009", "rm200"])
+    def test_the_band_of_15_to_19_is_split_as_in_the_district(self, tmp_path, single_years):
+        names = ("ts001", "ts007a", "ts008", single_years, "ts017")
+        areas = read_output_areas(write_district(tmp_path, *names))
+        lived = people().sum(axis=1)
+        share = lived[:, 16:20].sum() / lived[:, 15:20].sum()
+        adults = lived[:, 20:].sum(axis=1) + share * lived[:, 15:20].sum(axis=1)
+        np.testing.assert_allclose(areas.adults.sum(axis=1), adults)
+
     def test_without_ts001_the_residents_are_those_of_ts008(self, tmp_path):
         areas = read_output_areas(write_district(tmp_path, "ts007a", "ts008", "ts009", "ts017"))
         assert "residents of census2021-ts008-oa.csv times" in areas.provenance

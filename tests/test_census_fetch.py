@@ -162,6 +162,23 @@ def test_a_busy_arcgis_says_so_with_status_200(server, tmp_path):
         run(server, tmp_path)
 
 
+def test_lookup_rows_that_are_missing(server, tmp_path):
+    def spoil(asked, body):
+        answer = json.loads(body)
+        answer.get("features", [])[2:] = []
+        return 200, json.dumps(answer).encode(), None
+
+    server.spoil["lookup"] = spoil
+    with pytest.raises(VoicePrivacyError, match="2 rows came where 4 were announced"):
+        run(server, tmp_path)
+
+
+def test_web_pages_to_the_end(server, tmp_path):
+    server.spoil["ts001"] = failing(9, status=200, body=b"\n<html>Too many requests")
+    with pytest.raises(VoicePrivacyError, match=r"failed 3 times.*is a web page, not a table"):
+        run(server, tmp_path)
+
+
 def test_a_refused_query_is_not_repeated(server, tmp_path):
     server.spoil["ts001"] = failing(9, status=404)
     with pytest.raises(VoicePrivacyError, match="refused with 404"):

@@ -106,6 +106,10 @@ class TestBulk:
         text = "date,geography,geography code,Tenure: Owned; measures: Value\n2021,a,E00069547,3\n"
         assert read(text, "census2021-ts054-oa.csv") is None
 
+    def test_a_cross_table_is_not_taken_for_the_table_in_its_name(self):
+        heading = "date,geography,geography code,Sex: Female; Residence type: Total\n"
+        assert read(heading + "2021,a,E00069547,3\n", "ts001-by-sex.csv") is None
+
     def test_zipped_members_are_found_by_pattern(self, tmp_path):
         with zipfile.ZipFile(tmp_path / "census2021-ts008.zip", "w") as archive:
             archive.writestr("census2021-ts008-oa..csv", bulk(tables()["ts008"]))
