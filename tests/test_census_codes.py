@@ -44,7 +44,7 @@ def test_level_of(code, level):
         ("E00187388", "OA code of 2021"),
         ("W02000424", "MSOA code of 2021"),
         ("e06000001 ", "in the wrong case or with blanks"),
-        ("X99999999", "code of another kind of area"),
+        ("X99999999", "code of no known kind"),
         ("E05012634", "code of another kind of area (a ward"),
         ("S12000036", "code of Scotland, which has its own census"),
         ("N09000003", "code of Northern Ireland"),

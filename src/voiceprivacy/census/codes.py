@@ -119,6 +119,8 @@ def _kind_of_code(code: str) -> str:
         return f"district code abolished before the census, now {_SUCCESSOR[code]}"
     if code in _LATER:
         return f"district code newer than the census tables, which have {_LATER[code]}"
+    if code[0] not in "EWK":
+        return "code of no known kind"
     level = level_of(code)
     if level is None:
         return "code of another kind of area (a ward, region or country, say)"
