@@ -117,6 +117,18 @@ class TestRoundedTable:
         least = plain.nearest_rounding_distance(table, rows, columns)
         assert distance == pytest.approx(least, abs=1e-5)
 
+    def test_whole_cells_stay_even_where_raising_one_would_be_nearer(self):
+        # The identity is nearer to this table than any table that leaves its corner at 0.
+        table = 0.9 * np.eye(11)
+        table[0], table[:, 0], table[0, 0] = 0.1, 0.1, 0.0
+        whole = rounded_table(table, np.ones(11), np.ones(11))
+        assert whole[0, 0] == 0
+        assert whole.trace() == 9
+        # The same upside down, with a corner that fitting left a hair below 1.
+        table = 1 - table
+        table[0, 0] -= 1e-10
+        assert rounded_table(table, np.full(11, 10), np.full(11, 10))[0, 0] == 1
+
     def test_whole_tables_stay(self):
         table = np.array([[3.0, 0.0], [1.0, 2.0]])
         assert (rounded_table(table, table.sum(1), table.sum(0)) == table).all()

@@ -36,7 +36,9 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def district():
-    return random_areas(30, np.random.default_rng(6), zeros=0.1)
+    areas = random_areas(30, np.random.default_rng(6), zeros=0.1)
+    larger = pd.Series(np.linspace(3.1, 4.9, 30), areas.lookup.index)
+    return replace(areas, large_household_size=larger)
 
 
 class TestAgainstPlainImplementation:
@@ -331,9 +333,10 @@ class TestAtScale:
         areas = default_output_areas()
         times = []
         for _ in range(3):
-            start = time.perf_counter()
+            # Time of this process, so that a busy machine does not fail the test.
+            start = time.process_time()
             table = assign(speakers, areas)
-            times.append(time.perf_counter() - start)
+            times.append(time.process_time() - start)
         assert table["OA"].nunique() == 128
         assert min(times) < 1
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,12 +80,13 @@ class TestByHand:
         assert value(report, "gender by OA", "total variation") == pytest.approx(0.5)
 
     def test_household_classes(self):
-        # Shares of people are 13, 36 and 52.5 of 101.5, everyone is in HH1.
-        report = fidelity(
-            placed(self.speakers, ["A0", "A0", "A0", "A1"]), self.areas, self.speakers
-        )
+        # Half of the first area's people and all of the second's live alone; all speakers do.
+        areas = replace(self.areas, households=self.areas.households * 0)
+        areas.households.loc["A0", ["1", "2"]] = 2, 1
+        areas.households.loc["A1", "1"] = 1
+        report = fidelity(placed(self.speakers, ["A0", "A0", "A0", "A1"]), areas, self.speakers)
         off = value(report, "household class by OA", "total variation")
-        assert off == pytest.approx(1 - 13 / 101.5)
+        assert off == pytest.approx(1.5 / 4)
 
 
 class TestReport:
@@ -99,6 +102,11 @@ class TestReport:
         assert report["margin"].unique().tolist() == MARGINS
         assert (report.groupby("margin").size() == 3).all()
         assert report[["observed", "rounding"]].notna().all(axis=None)
+
+    def test_degrees_of_freedom(self, report):
+        # 25 areas; 3 genders and 10 ages, unknown among them; 3 household classes.
+        degrees = report.dropna(subset="df").set_index("margin")["df"]
+        assert degrees.tolist() == [24, 24 * 2, 24 * 9, 24 * 29, 25 * 2]
 
     def test_absolute_error_is_twice_the_total_variation(self, report):
         for margin in MARGINS:

@@ -94,7 +94,7 @@ class TestRead:
         assert read_speakers(path)["speaker"].tolist() == ids
 
     def test_common_voice_columns_and_spelling(self, file):
-        text = 'client_id\tpath\tsentence\tage\tgender\n00ab\tx.mp3\tSay "hi\tfourties\tother\n'
+        text = 'client_id\tpath\tsentence\tage\tgender\n00ab\tx.mp3\t"Hi there\tfourties\tother\n'
         found = read_speakers(file(text, "validated.tsv"))
         assert found.to_dict("list") == {"speaker": ["00ab"], "gender": [""], "age": ["forties"]}
 
@@ -111,7 +111,7 @@ class TestRead:
         assert read_speakers(path)["gender"].tolist() == ["male"]
 
     def test_kaldi(self, file):
-        path = file("spk-o-1 f\n0012\tm\n", "cv11_A.spk2gender")
+        path = file("spk-o-1\tf\n0012 m\n", "cv11_A.spk2gender")
         assert read_speakers(path).to_dict("list") == {
             "speaker": ["spk-o-1", "0012"],
             "gender": ["female", "male"],
@@ -140,7 +140,7 @@ class TestRead:
             ("one two three\n", "spk2gender file.*line 1"),
             ("speaker,gender,age\n", "no rows"),
             ("speaker,gender,age\na,f,\n,f,\n", "empty speaker id in row 3"),
-            ('speaker,gender,age\n"a,f,\n', "is not a table"),
+            ('speaker,gender,age\n"a,f,\n', "is not a table: unexpected end"),
             ("speaker,gender,age\na,f,,,,\n", "is not a table"),
             ("speaker,gender,age\na,f,\nb,f,,,\n", "is not a table"),
             ("speaker,gender,age\na,f,\n\nb,f\n", "row 3 has more or fewer cells"),

@@ -52,7 +52,7 @@ def largest_remainder(total: int, weights: np.ndarray) -> np.ndarray:
             "finite and non-negative, and at least one must be above zero."
         )
     shares = total * (weights / weights.sum())
-    whole = np.floor(shares + _TOLERANCE).astype(np.int64)
+    whole = np.floor(shares).astype(np.int64)
     # Rounded, so that equal fractions tie whatever the last bit of the division.
     order = np.argsort(-np.round(shares - whole, 9), kind="stable")
     whole[order[: total - whole.sum()]] += 1

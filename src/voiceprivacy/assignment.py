@@ -173,8 +173,8 @@ def _census_cell(adults: pd.DataFrame, gender: str, age: str) -> np.ndarray:
     people = adults.to_numpy(dtype=float)
     genders, ages = (adults.columns.get_level_values(level) for level in (0, 1))
     of_gender = (genders == gender) | (gender == "")
-    of_age = (ages == age) | (age == "")
-    for compatible in (of_gender & of_age, of_gender):
+    # An unknown age, like one that the census lacks, leaves every age of the gender.
+    for compatible in (of_gender & (ages == age), of_gender):
         if people[:, compatible].any():
             return people[:, compatible].sum(axis=1)
     return people.sum(axis=1)

@@ -99,7 +99,7 @@ def class_quotas(speakers: np.ndarray, shares: np.ndarray) -> np.ndarray:
     twos = 2 * np.floor(exact[:, 1] / 2)
     larger = np.floor(exact[:, 2])
     best, least = np.zeros_like(exact), np.full(len(exact), np.inf)
-    for two, large in product((-2, 0, 2, 4), (-2, -1, 0, 1, 2, 3)):
+    for two, large in product((-2, 0, 2), (-2, -1, 0, 1, 2)):
         quotas = np.column_stack(
             [speakers - twos - two - larger - large, twos + two, larger + large]
         )
@@ -142,7 +142,7 @@ def mean_larger_size(areas: OutputAreas) -> pd.Series:
     """Return the mean size of each area's households of three people and more."""
     people, number = areas.persons_in_households["3+"], areas.households["3+"]
     overall = people.sum() / number.sum() if number.sum() > 0 else 3.0
-    return (people / number.where(number > 0)).fillna(overall)
+    return (people / number).fillna(overall)
 
 
 def _even_sizes(people: int, mean: float) -> np.ndarray:

@@ -131,7 +131,7 @@ def text_table(text: str, source: str, separator: str = ",") -> pd.DataFrame:
 
 def _canonical_headings(found: pd.Index) -> dict[str, str]:
     """Rename, for each column we want, the first of its known headings that is there."""
-    spelled = {heading.strip().lower(): heading for heading in reversed(list(found))}
+    spelled = {heading.strip().lower(): heading for heading in found}
     return {
         spelled[known]: name
         for name, headings in _HEADINGS.items()
