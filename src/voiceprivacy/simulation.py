@@ -192,6 +192,8 @@ def fitted_and_predicted() -> pd.DataFrame:
     -----
     The family of models (its tail of session shifts, its common mean) was chosen after looking
     at all of the curves, so that "predicted" means only that the parameters did not see a number.
+    A sterner test: fitted to linkability and EER alone, the informed attacker's singling out is
+    predicted with a mean absolute error of 0.027 (10 points; `tests/test_simulation_fit.py`).
 
     Examples
     --------
