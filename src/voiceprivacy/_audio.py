@@ -25,7 +25,7 @@ def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.n
     VoicePrivacyError
         If the file cannot be decoded, or holds no samples or values that are no numbers.
     """
-    soundfile, soxr = _audio_packages()
+    soundfile, soxr = audio_packages()
     try:
         with soundfile.SoundFile(path) as file:
             first = 0 if np.isnan(start) else round(start * file.samplerate)
@@ -48,7 +48,7 @@ def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.n
 
 def header_faults(file: Path) -> tuple[str, str]:
     """What is wrong with a file's header, and what is doubtful; empty text where nothing is."""
-    soundfile, _ = _audio_packages()
+    soundfile, _ = audio_packages()
     try:
         info = soundfile.info(file)
     except (OSError, RuntimeError) as error:
@@ -60,7 +60,7 @@ def header_faults(file: Path) -> tuple[str, str]:
     return "", ""
 
 
-def _audio_packages():
+def audio_packages():
     """Import soundfile and soxr, or say how to get them."""
     try:
         import soundfile
