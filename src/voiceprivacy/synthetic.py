@@ -146,8 +146,11 @@ def _write(folder: Path, settings: dict[str, int], progress: bool) -> None:
                 _speech(data, settings["seed"], k, settings["n_utterances"])
             ):
                 words += _write_utterance(folder / reader / f"{reader}-1-{u:04d}.flac", *spoken)
-    _write_table(folder / "speakers.csv", genders, ["speaker", "gender"])
-    _write_table(folder / "words.csv", words, ["utterance", "word", "start_sample", "end_sample"])
+    columns = ["utterance", "word", "start_sample", "end_sample"]
+    pd.DataFrame(genders, columns=["speaker", "gender"]).to_csv(
+        folder / "speakers.csv", index=False
+    )
+    pd.DataFrame(words, columns=columns).to_csv(folder / "words.csv", index=False)
     manifest = {"settings": settings, "espeakng-loader": version("espeakng-loader")}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
 
@@ -163,10 +166,6 @@ def _write_utterance(
         (path.stem, word, round(start * RATE / rate), min(round(end * RATE / rate), len(audio)))
         for word, start, end in words
     ]
-
-
-def _write_table(path: Path, rows: list[tuple], columns: list[str]) -> None:
-    pd.DataFrame(rows, columns=columns).to_csv(path, index=False, lineterminator="\n")
 
 
 def _speech(
@@ -194,10 +193,6 @@ SYNCHRONOUS, PHONEME_EVENTS, DO_NOT_EXIT = 2, 1, 0x8000
 WORD, PHONEME = 1, 7
 
 
-class _Id(ctypes.Union):
-    _fields_ = (("name", ctypes.c_char_p), ("string", ctypes.c_char * 8))
-
-
 class _Event(ctypes.Structure):
     """`espeak_EVENT` of speak_lib.h."""
 
@@ -209,7 +204,7 @@ class _Event(ctypes.Structure):
         ("audio_position", ctypes.c_int),
         ("sample", ctypes.c_int),
         ("user_data", ctypes.c_void_p),
-        ("id", _Id),
+        ("phoneme", ctypes.c_char * 8),
     )
 
 
@@ -248,7 +243,7 @@ class _Espeak:
             self._samples.append(np.ctypeslib.as_array(samples, (n_samples,)).copy())
         k = 0
         while kind := events[k].type:
-            name = events[k].id.string.decode("utf-8", "replace") if kind == PHONEME else ""
+            name = events[k].phoneme.decode("utf-8", "replace") if kind == PHONEME else ""
             self._events.append((kind, events[k].sample, name))
             k += 1
         return 0
