@@ -72,8 +72,9 @@ class Isolation:
         pandas.DataFrame
             One row for each known fraction, group, level and size: ``block_size`` (mean n'),
             ``reference`` (P_ref averaged over each evaluation's n'), ``chance`` (P_0 likewise),
-            ``observed`` (P_obs) and ``contribution`` (P_obs - P_ref), each with its standard error
-            and interval (``_se``, ``_low``, ``_high``).
+            ``observed`` (P_obs), ``contribution`` (P_obs - P_ref) and ``gain`` (P_obs minus that
+            of the same evaluations on the signal only), each with its standard error and interval
+            (``_se``, ``_low``, ``_high``).
         """
         tables = []
         for f, fraction in enumerate(self.known_fractions):
@@ -131,6 +132,7 @@ class Isolation:
             }.items()
         }
         means["contribution"] = means["observed"] - means["reference"]
+        means["gain"] = means["observed"] - means["observed"][..., :1]
         n_splits = self.isolated.shape[2]
         table = {
             "level": np.tile(self.levels, len(self.sizes)),

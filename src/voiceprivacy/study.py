@@ -12,14 +12,16 @@ from pathlib import Path
 import pandas as pd
 
 from voiceprivacy.assignment import CONSTRAINTS, assign, read_geolocation
-from voiceprivacy.census import default_output_areas
+from voiceprivacy.census import OutputAreas, default_output_areas, read_output_areas
 from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings, read_embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import evidence_of
+from voiceprivacy.gender import gendered
 from voiceprivacy.isolation import Isolation
 from voiceprivacy.simulation import PRESETS, simulate, simulated_speakers, simulated_targets
 from voiceprivacy.singling_out import isolate
+from voiceprivacy.speakers import read_speakers
 
 ATTACKERS = {"semi-informed": "si_semi_informed", "ignorant": "ignorant"}
 LEVELS = ("MSOA", "LSOA", "OA", "HH")
@@ -45,8 +47,15 @@ class Study:
         An assignment such as the authors' ``geolocation.csv``; empty: assigned here.
     corpus
         Name of the corpus that the embeddings come from, for the evidence label.
+    people
+        Table of speakers with gender and age, see `voiceprivacy.speakers.read_speakers`; empty:
+        simulated. The speakers of `embeddings` need it to be assigned here.
+    census
+        Folder of official census tables; empty: the shipped areas shaped after Rutland.
     constraints, households
         How geography is assigned, see `voiceprivacy.assignment.assign`.
+    gender_shift
+        How far apart simulated women and men are moved, see `voiceprivacy.gender.gendered`.
     seed
         Seed of the simulation, the assignment and the evaluation.
 
@@ -59,10 +68,20 @@ class Study:
     embeddings: str = ""
     geolocation: str = ""
     corpus: str = "Common Voice 11"
+    people: str = ""
+    census: str = ""
     constraints: Collection[str] = CONSTRAINTS
     households: str = "census"
+    gender_shift: float = 0.0
     seed: int = 0
     _kept: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self):
+        if self.embeddings and self.gender_shift:
+            raise VoicePrivacyError(
+                f"gender_shift = {self.gender_shift} moves simulated embeddings only; leave it at "
+                f"0 with the embeddings in {self.embeddings}."
+            )
 
     @property
     def evidence(self) -> str:
@@ -72,8 +91,12 @@ class Study:
         return evidence_of("simulated")
 
     def speakers(self) -> pd.DataFrame:
-        """The simulated speakers: `speaker`, `gender`, `age`."""
-        return self._once("speakers", lambda: simulated_speakers(self.seed))
+        """The speakers: `speaker`, `gender`, `age`."""
+        return self._once("speakers", self._speakers)
+
+    def areas(self) -> OutputAreas:
+        """The census areas that speakers are assigned to."""
+        return self._once("areas", self._areas)
 
     def geography(self) -> pd.DataFrame:
         """Every speaker's areas and household class, indexed by speaker, coarse to fine."""
@@ -82,11 +105,22 @@ class Study:
     def voices(self, attacker: str, length: int) -> tuple[Embeddings, Embeddings]:
         """Return the pool and the enrolment as one attacker's extractor sees them.
 
+        The last ones asked for are kept, so that many evaluations of them cost one simulation.
+
         Raises
         ------
         VoicePrivacyError
             If there is no such attacker, or its files are missing.
         """
+        if self._kept.get("heard") != (attacker, length):
+            self._kept.pop("voices", None)  # large, so not beside the next ones
+            voices = self._voices(attacker, length)
+            if self.gender_shift:
+                voices = tuple(gendered(v, self.speakers(), self.gender_shift) for v in voices)
+            self._kept.update(heard=(attacker, length), voices=voices)
+        return self._kept["voices"]
+
+    def _voices(self, attacker: str, length: int) -> tuple[Embeddings, Embeddings]:
         if self.embeddings:
             folder = Path(self.embeddings) / attacker
             return _read_one(folder, "pool"), _read_one(folder, "enrolment")
@@ -134,12 +168,18 @@ class Study:
         else:
             table = assign(
                 self.speakers(),
-                default_output_areas(),
+                self.areas(),
                 constraints=self.constraints,
                 households=self.households,
                 seed=self.seed,
             )
         return table.set_index("spk_id")[["LAD", *LEVELS]]
+
+    def _speakers(self) -> pd.DataFrame:
+        return read_speakers(self.people) if self.people else simulated_speakers(self.seed)
+
+    def _areas(self) -> OutputAreas:
+        return read_output_areas(self.census) if self.census else default_output_areas()
 
     def _once(self, name: str, compute):
         if name not in self._kept:

@@ -1,0 +1,91 @@
+"""How much isolation differs between evaluations of the same targets on the same sets."""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error
+from voiceprivacy.isolation import Isolation
+
+
+def paired_differences(
+    runs: Mapping[str, Isolation], *, confidence: float = 0.95, seed: int = 0
+) -> pd.DataFrame:
+    """Compare every two runs, target by target, with all side information disclosed.
+
+    Parameters
+    ----------
+    runs
+        From name to an evaluation of the same targets, levels and sizes. Evaluations under one
+        seed also share their random sets and splits, so that what remains between them is what
+        was changed.
+    confidence
+        Coverage of the bootstrap intervals over targets.
+    seed
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each pair, level and size: ``first``, ``second``, ``level``, ``n_speakers``,
+        ``difference`` (observed isolation of the second minus that of the first), with its
+        standard error and interval (``_se``, ``_low``, ``_high``).
+
+    Raises
+    ------
+    VoicePrivacyError
+        If two runs differ in their targets, levels or sizes, or one has only partial knowledge.
+
+    Notes
+    -----
+    Each interval is for its own row. The largest of many differences exceeds zero even where all
+    of them are due to chance; compare it with the largest among runs that differ by chance only.
+    """
+    means = {name: _target_means(run, name) for name, run in runs.items()}
+    _refuse_unlike(runs)
+    tables = []
+    for first, second in combinations(runs, 2):
+        difference = means[second] - means[first]
+        low, high = cluster_bootstrap(difference, confidence=confidence, seed=seed)
+        run = runs[first]
+        tables.append(
+            pd.DataFrame(
+                {
+                    "first": first,
+                    "second": second,
+                    "level": np.tile(run.levels, len(run.sizes)),
+                    "n_speakers": np.repeat(run.sizes, len(run.levels)),
+                    "difference": difference.mean(axis=0).ravel(),
+                    "difference_se": np.ravel(cluster_standard_error(difference)),
+                    "difference_low": np.ravel(low),
+                    "difference_high": np.ravel(high),
+                }
+            )
+        )
+    if not tables:
+        raise VoicePrivacyError(f"{len(runs)} runs make no pair; give two or more to compare.")
+    return pd.concat(tables, ignore_index=True)
+
+
+def _target_means(run: Isolation, name: str) -> np.ndarray:
+    """Each target's rate with everything disclosed, (T, K, J)."""
+    if 1.0 not in run.known_fractions:
+        raise VoicePrivacyError(
+            f"run {name!r} knows {run.known_fractions} of the side information; include 1.0."
+        )
+    return run.isolated[run.known_fractions.index(1.0)].mean(axis=(1, 2))
+
+
+def _refuse_unlike(runs: Mapping[str, Isolation]) -> None:
+    """Pairing needs the same targets, levels and sizes in every run."""
+    for name, run in runs.items():
+        first = next(iter(runs.values()))
+        for axis in ("targets", "levels", "sizes"):
+            if list(getattr(run, axis)) != list(getattr(first, axis)):
+                raise VoicePrivacyError(
+                    f"run {name!r} has other {axis} than {next(iter(runs))!r}; evaluate the same "
+                    "targets, levels and sizes under one seed to compare them in pairs."
+                )

@@ -1,0 +1,49 @@
+"""The summary of an evaluation: means, groups, and gains over the signal."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from voiceprivacy.intervals import cluster_standard_error
+from voiceprivacy.isolation import Isolation
+
+
+@pytest.fixture
+def result():
+    """Three targets, one draw, ten splits, one size; the first target is unknown at 0.5."""
+    alone, area = np.array([1, 5, 9]), np.array([1, 7, 10])
+    rates = np.array([[alone, alone], [alone, area]])  # by fraction, level, target
+    rates[0, 1, 1:] = area[1:]
+    isolated = np.arange(10)[:, None, None] < np.moveaxis(rates, 1, 2)[:, :, None, None, :]
+    return Isolation(
+        targets=np.array(["a", "b", "c"]),
+        levels=("signal only", "OA"),
+        sizes=np.array([30]),
+        known_fractions=(0.5, 1.0),
+        conversation_length=1,
+        isolated=isolated[:, :, :, None, :, :],
+        threshold=np.zeros((2, 3, 10, 1, 1, 2)),
+        block=np.broadcast_to([30, 5], (2, 3, 1, 1, 2)),
+        target_known=np.array([[False, True, True], [True, True, True]])[:, :, None],
+        n_calibration=np.full(3, 9),
+        side_information=pd.DataFrame({"OA": list("xxy")}, index=["a", "b", "c"]),
+        counts={},
+    )
+
+
+def test_the_gain_is_paired_with_the_same_targets_signal(result):
+    table = result.summary().query("known_fraction == 1").set_index("level")
+    assert (
+        table.loc["signal only", ["gain", "gain_se", "gain_low", "gain_high"]].tolist() == [0] * 4
+    )
+    gains = np.array([0.0, 0.2, 0.1])
+    assert table.loc["OA", "gain"] == pytest.approx(gains.mean())
+    assert table.loc["OA", "gain_se"] == pytest.approx(cluster_standard_error(gains))
+    assert table.loc["OA", "gain_low"] >= 0
+    assert table.loc["OA", "gain_high"] <= 0.2
+
+
+def test_known_and_unknown_targets_have_their_own_gain(result):
+    table = result.summary(by="known").query("known_fraction == 0.5 and level == 'OA'")
+    gains = dict(zip(table["known"], table["gain"], strict=True))
+    assert gains == {False: 0, True: pytest.approx(0.15)}
