@@ -1,0 +1,99 @@
+"""What to keep in mind when reading an evaluation, in sentences."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from voiceprivacy.errors import listed
+from voiceprivacy.isolation import Isolation
+
+FEW_TARGETS = 100
+FEW_CALIBRATIONS = 3
+
+
+def cautions(isolation: Isolation) -> list[str]:
+    """Return remarks on an evaluation: who is missing, and which numbers say less than they seem.
+
+    Parameters
+    ----------
+    isolation
+        What `voiceprivacy.singling_out.isolate` returned.
+
+    Returns
+    -------
+    list of str
+        One remark each, none if there is nothing to remark.
+
+    Examples
+    --------
+    >>> from voiceprivacy.embeddings import Embeddings
+    >>> from voiceprivacy.singling_out import isolate
+    >>> speakers = np.repeat(["a", "b", "c"], 3)
+    >>> def said(kind, seed):
+    ...     vectors = np.random.default_rng(seed).normal(size=(9, 4))
+    ...     return Embeddings([f"{kind}{i}" for i in range(9)], speakers, vectors)
+    >>> remarks = cautions(isolate(said("a", 0), said("b", 1), sizes=[2], targets="all"))
+    >>> remarks[0]
+    'There are only 3 targets: intervals are wide, and targets unlike them are not spoken for.'
+    """
+    return [*_missing(isolation), *_calibration(isolation), *_sets(isolation), *_alone(isolation)]
+
+
+def _missing(isolation: Isolation) -> Iterator[str]:
+    """Speakers who do not take part, or not with everything."""
+    counts = isolation.counts
+    if counts["left_out"]:
+        yield (
+            f"{counts['left_out']:,} of {counts['left_out'] + counts['eligible']:,} speakers of "
+            "the pool have too few utterances and were left out."
+        )
+    if counts["without_side_information"]:
+        yield (
+            f"{counts['without_side_information']:,} of {counts['eligible']:,} speakers have no "
+            "side information: they cannot be ruled out, and count as compatible with everybody."
+        )
+    if len(isolation.targets) < FEW_TARGETS:
+        yield (
+            f"There are only {len(isolation.targets)} targets: intervals are wide, and targets "
+            "unlike them are not spoken for."
+        )
+
+
+def _calibration(isolation: Isolation) -> Iterator[str]:
+    """Thresholds that miss, or miss unevenly."""
+    least, most = isolation.n_calibration.min(), isolation.n_calibration.max()
+    if least < most:
+        # The threshold of a target is the M-th highest of all calibration scores, M being its own.
+        yield (
+            f"Targets have {least} to {most} calibration conversations. A threshold is set for one "
+            "expected match if all have as many; who has few gets a higher one. Raise "
+            f"min_conversations (up to {most + 1}), or lower n_calibration, to make them equal."
+        )
+    if most < FEW_CALIBRATIONS:
+        yield (
+            f"With {most} calibration conversations a speaker the threshold is rough: a useless "
+            "attacker stays well below the reference. Compare with the chance level."
+        )
+
+
+def _sets(isolation: Isolation) -> Iterator[str]:
+    """Draws that are one set."""
+    draws = isolation.block.shape[2]
+    if draws > 1 and isolation.counts["eligible"] in isolation.sizes:
+        yield (
+            f"N = {isolation.counts['eligible']:,} are all eligible speakers: there the {draws} "
+            "draws are one and the same set."
+        )
+
+
+def _alone(isolation: Isolation) -> Iterator[str]:
+    """Levels at which the side information does it."""
+    known = int(np.argmax(isolation.known_fractions))
+    alone = (isolation.block[known] == 1).mean(axis=(0, 1))  # (sizes, levels)
+    for level, share in zip(isolation.levels, alone.T, strict=True):
+        sizes = isolation.sizes[share > 0.5].tolist()
+        if sizes:
+            yield (
+                f"At level {level!r} most targets are alone in their block at N = {listed(sizes)}: "
+                "the side information singles them out, and the voice can add little."
+            )
