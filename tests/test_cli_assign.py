@@ -66,6 +66,8 @@ def test_keeps_a_file_that_is_there(run):
     assert result.exit_code == 1
     assert "a.csv exists and is kept" in result.output
     assert Path("a.csv").read_text() == before
+    # It says so at once, before anything is read.
+    assert "a.csv exists and is kept" in run("none.csv", "--out", "a.csv").output
     assert run("speakers.csv", "--out", "a.csv", "--seed", "1", "--overwrite").exit_code == 0
     assert Path("a.csv").read_text() != before
 
