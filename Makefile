@@ -35,6 +35,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 notebooks: $(INSTALLED) ## run the notebooks that are not up to date
+	@test -d workflow/profiles/$(PROFILE) || { \
+	  echo "Error: no profile $(PROFILE); there are: $(notdir $(wildcard workflow/profiles/*))"; exit 1; }
 	@$(SNAKEMAKE) --quiet all || { echo "Not all notebooks ran; what ran is kept."; \
 	  echo "Snakemake's own account: $(SNAKEMAKE)"; exit 1; }
 

@@ -223,3 +223,14 @@ def test_make_refuses_another_python_before_it_makes_anything(tmp_path):
     assert done.returncode != 0
     assert "needs Python 3.11 to 3.13, but ./python-old is Python 3.9.1" in done.stdout
     assert not (tmp_path / ".venv").exists()
+
+
+def test_make_refuses_an_unknown_profile_and_names_the_known(tmp_path):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    shutil.copytree(ROOT / "workflow", tmp_path / "workflow")
+    (tmp_path / "installed").touch()
+    for name in ("pyproject.toml", "constraints.txt"):
+        (tmp_path / name).touch()
+    done = make("book", "PROFILE=demo", "VENV=.", "--old-file=./installed", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "no profile demo; there are: book full paper smoke" in done.stdout
