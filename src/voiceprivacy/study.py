@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from voiceprivacy.assignment import CONSTRAINTS, assign, read_geolocation
@@ -19,6 +20,7 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import evidence_of
 from voiceprivacy.gender import gendered
 from voiceprivacy.isolation import Isolation
+from voiceprivacy.randomness import stream
 from voiceprivacy.simulation import PRESETS, simulate, simulated_speakers, simulated_targets
 from voiceprivacy.singling_out import isolate
 from voiceprivacy.speakers import read_speakers
@@ -30,8 +32,8 @@ SIZES = (30, 100, 200, 400, 800, 1600, 3200, 6400, 12_800, 22_024)
 # A speaker needs 10 L utterances: L to test with and 9 L to calibrate with (SI, Sec. IV-B).
 CONVERSATIONS = 10
 # Set A holds about ten utterances a speaker, so longer conversations need set B's; this many of
-# its speakers have enough of them for L = 30 (V25's largest N).
-LONG_SPEAKERS = 3_443
+# its speakers have enough of them for L = 30 (V25's largest N is 3,443; women in B's proportion).
+LONG_SPEAKERS = {"n_female": 942, "n_male": 2_501}
 
 
 @dataclass(frozen=True)
@@ -128,9 +130,8 @@ class Study:
             raise VoicePrivacyError(
                 f"attacker {attacker!r}; expected one of {listed(ATTACKERS)}, or bring embeddings."
             )
-        set_b = simulated_targets(self.speakers(), self.seed)
-        if length > 3:
-            set_b = set_b[:: len(set_b) // LONG_SPEAKERS][:LONG_SPEAKERS]
+        few = LONG_SPEAKERS if length > 3 else {}
+        set_b = simulated_targets(self.speakers(), self.seed, **few)
         return simulate(
             PRESETS[ATTACKERS[attacker]],
             self.speakers() if length == 1 else self.speakers()[lambda t: t.speaker.isin(set_b)],
@@ -161,6 +162,34 @@ class Study:
             length=length,
             **{"min_conversations": CONVERSATIONS} | options,
         )
+
+    def targets_by_class(
+        self, attacker: str, length: int = 1, *, column: str = "HH", n: int = 495
+    ) -> np.ndarray:
+        """Draw equally many targets from every class, so that rare classes have enough.
+
+        Parameters
+        ----------
+        column
+            A column of `geography`, such as the household class.
+        n
+            Targets of each class; a class that has fewer enrolled speakers gives all of them.
+
+        Returns
+        -------
+        numpy.ndarray
+            Ids for ``isolate(targets=...)``, whose ``summary(by=column)`` then has `n` targets a
+            class. Means over all of them weigh the classes alike, not as the speakers do.
+        """
+        pool, enrolment = self.voices(attacker, length)
+        speakers, counts = np.unique(pool.speakers, return_counts=True)
+        able = np.intersect1d(speakers[counts >= CONVERSATIONS * length], enrolment.speakers)
+        classes = self.geography()[column].reindex(able)
+        drawn = [
+            stream(self.seed, "targets", column, str(value)).permutation(ids.to_numpy(str))[:n]
+            for value, ids in classes.index.to_series().groupby(classes)
+        ]
+        return np.sort(np.concatenate(drawn))
 
     def _geography(self) -> pd.DataFrame:
         if self.geolocation:
