@@ -37,6 +37,21 @@ def test_voices_are_kept_until_others_are_asked_for(small):
     assert small.voices("a", 1) is not first
 
 
+def test_every_class_gives_as_many_targets_or_all_it_has(small):
+    enrolled = np.unique(small.voices("a", 1)[1].speakers)
+    classes = small.geography()["HH"][enrolled]
+    drawn = small.targets_by_class("a", n=2)
+    counts = classes[drawn].value_counts()
+    assert counts.to_dict() == classes.value_counts().clip(upper=2).to_dict()
+    assert set(small.targets_by_class("a", n=100)) == set(enrolled)
+    assert small.targets_by_class("a", n=2).tolist() == drawn.tolist()
+
+
+def test_speakers_with_too_few_utterances_are_no_targets(small):
+    with pytest.raises(VoicePrivacyError, match="the 20 utterances in the pool that L = 2"):
+        small.targets_by_class("a", length=2)
+
+
 def test_the_census_folder_takes_the_place_of_the_shipped_areas(shared_data):
     study = Study(census=str(shared_data("census2021_rutland")))
     areas = set(study.geography()["OA"])

@@ -180,10 +180,21 @@ class Study:
         numpy.ndarray
             Ids for ``isolate(targets=...)``, whose ``summary(by=column)`` then has `n` targets a
             class. Means over all of them weigh the classes alike, not as the speakers do.
+
+        Raises
+        ------
+        VoicePrivacyError
+            If no enrolled speaker has the utterances that the length needs.
         """
         pool, enrolment = self.voices(attacker, length)
         speakers, counts = np.unique(pool.speakers, return_counts=True)
-        able = np.intersect1d(speakers[counts >= CONVERSATIONS * length], enrolment.speakers)
+        needed = CONVERSATIONS * length
+        able = np.intersect1d(speakers[counts >= needed], enrolment.speakers)
+        if not len(able):
+            raise VoicePrivacyError(
+                f"no enrolled speaker has the {needed} utterances in the pool that L = {length} "
+                "needs; choose shorter conversations, or bring more utterances."
+            )
         classes = self.geography()[column].reindex(able)
         drawn = [
             stream(self.seed, "targets", column, str(value)).permutation(ids.to_numpy(str))[:n]
