@@ -15,6 +15,7 @@ from voiceprivacy.plotting import (
     isolation_curves,
     label_evidence,
     legend_beside,
+    panels,
     published_points,
     reference_curves,
     show,
@@ -136,6 +137,14 @@ def test_sizes_too_close_for_two_labels_share_one():
     rows = {"level": "OA", "n_speakers": [30, 3200, 3443], "observed": [0.9, 0.6, 0.5]}
     isolation_curves(ax, pd.DataFrame(rows))
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["30", "3,200"]
+
+
+def test_panels_with_a_common_axis_show_the_sizes_of_all(summary):
+    _, axes = panels(2)
+    isolation_curves(axes[0, 0], summary)
+    isolation_curves(axes[1, 0], summary[summary["n_speakers"] < 3200])
+    labels = [tick.get_text() for tick in axes[1, 0].get_xticklabels()]
+    assert labels == ["30", "3,200", "22,024"]
 
 
 def test_curves_of_any_column_without_a_band(summary):

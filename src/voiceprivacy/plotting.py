@@ -78,6 +78,26 @@ def with_household_levels(
     return pd.concat([summary[summary["level"] != column], split], ignore_index=True)
 
 
+def panels(rows: int, columns: int = 1, *, height: float = 4.2) -> tuple[Figure, np.ndarray]:
+    """Return a figure of panels with common axes, and room for `legend_beside`.
+
+    Parameters
+    ----------
+    rows, columns
+        How many panels; the array of axes has this shape, one row or column included.
+    height
+        Height of a panel in inches.
+
+    Examples
+    --------
+    >>> panels(1, 2)[1].shape
+    (1, 2)
+    """
+    size = (1.8 + 4.5 * columns, 0.5 + height * rows)
+    shared = {"sharex": True, "sharey": True, "squeeze": False}
+    return plt.subplots(rows, columns, figsize=size, **shared)
+
+
 def isolation_curves(
     ax: Axes, summary: pd.DataFrame, *, value: str = "observed", by: str = "level"
 ) -> None:
@@ -260,8 +280,9 @@ def _curves(
 
 def _axis_by_speakers(ax: Axes, sizes: pd.Series, name: str) -> None:
     """A logarithmic axis with a tick at every N whose label does not run into the one before."""
+    earlier = ax.get_xticks() if ax.get_xscale() == "log" else []  # of curves on the same axis
     ticks = []
-    for size in np.unique(sizes):
+    for size in np.union1d(sizes, earlier):
         if not ticks or size > _TICK_RATIO * ticks[-1]:
             ticks.append(size)
     ax.set_xscale("log")
