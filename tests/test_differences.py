@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy.differences import paired_differences
+from voiceprivacy.differences import fall_with_size, paired_differences
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.intervals import cluster_standard_error
 from voiceprivacy.isolation import Isolation
@@ -87,3 +87,13 @@ def test_partial_knowledge_alone_is_refused():
 def test_one_run_makes_no_pair():
     with pytest.raises(VoicePrivacyError, match="two or more"):
         paired_differences({"a": run([0.5, 0.5])})
+
+
+def test_the_fall_with_size_is_paired_and_of_the_signal_alone():
+    evaluated = run([0.9, 0.5, 0.7])
+    evaluated.isolated[:, :, 1, :, 1, 0] = False  # one split of ten isolates nobody at N = 30
+    evaluated.isolated[..., 1] = True
+    fall, low, high = fall_with_size(evaluated, 10, 30)
+    assert fall == low == high == pytest.approx(0.1)
+    with pytest.raises(VoicePrivacyError, match=r"no evaluation at N = 400; there are \[10, 30\]"):
+        fall_with_size(evaluated, 10, 400)

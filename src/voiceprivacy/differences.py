@@ -1,4 +1,4 @@
-"""How much isolation differs between evaluations of the same targets on the same sets."""
+"""How much isolation differs between evaluations of the same targets."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error
 from voiceprivacy.isolation import Isolation
 
@@ -68,6 +68,35 @@ def paired_differences(
     if not tables:
         raise VoicePrivacyError(f"{len(runs)} runs make no pair; give two or more to compare.")
     return pd.concat(tables, ignore_index=True)
+
+
+def fall_with_size(
+    run: Isolation, smallest: int, largest: int, *, confidence: float = 0.95, seed: int = 0
+) -> tuple[float, float, float]:
+    """Return how much isolation on the signal alone falls from one size to a larger one.
+
+    Parameters
+    ----------
+    run
+        An evaluation at both sizes.
+    smallest, largest
+        Sizes N of `run`.
+    confidence
+        Coverage of the bootstrap interval over targets.
+    seed
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    tuple
+        Observed isolation at `smallest` minus that at `largest`, and its interval's ends.
+    """
+    sizes = run.sizes.tolist()
+    if absent := [size for size in (smallest, largest) if size not in sizes]:
+        raise VoicePrivacyError(f"no evaluation at N = {listed(absent)}; there are {sizes}.")
+    rates = _target_means(run, "")[..., 0]
+    lost = rates[:, sizes.index(smallest)] - rates[:, sizes.index(largest)]
+    return (float(lost.mean()), *cluster_bootstrap(lost, confidence=confidence, seed=seed))
 
 
 def _target_means(run: Isolation, name: str) -> np.ndarray:
