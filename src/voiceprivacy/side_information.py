@@ -52,10 +52,10 @@ def read_side_information(
             f"{path} has no column {listed(absent)}; its columns are {listed(heading, 20)}."
         )
     table = pd.DataFrame(rows[1:], columns=heading, dtype=object).map(str.strip)
-    blank = np.flatnonzero(table[key] == "")
-    if len(blank):
+    blank = (np.flatnonzero(table[key] == "") + 2).tolist()
+    if blank:
         raise VoicePrivacyError(
-            f"{path}, column {key!r}: no speaker id in row {listed((blank + 2).tolist())}; give every row one."
+            f"{path}, column {key!r}: no speaker id in row {listed(blank)}; give every row one."
         )
     _refuse_repeated(table[key], f"{path}, column {key!r}: speaker")
     return table.set_index(key)[columns].replace("", None).rename_axis("speaker")
