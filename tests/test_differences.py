@@ -93,7 +93,6 @@ def test_the_fall_with_size_is_paired_and_of_the_signal_alone():
     evaluated = run([0.9, 0.5, 0.7])
     evaluated.isolated[:, :, 1, :, 1, 0] = False  # one split of ten isolates nobody at N = 30
     evaluated.isolated[..., 1] = True
-    fall, low, high = fall_with_size(evaluated, 10, 30)
-    assert fall == low == high == pytest.approx(0.1)
+    assert fall_with_size(evaluated, 10, 30) == pytest.approx((0.1, 0.1, 0.1))
     with pytest.raises(VoicePrivacyError, match=r"no evaluation at N = 400; there are \[10, 30\]"):
         fall_with_size(evaluated, 10, 400)
