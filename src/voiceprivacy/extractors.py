@@ -7,6 +7,7 @@ on its own samples alone, never on its neighbours in a batch.
 import hashlib
 import itertools
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -241,6 +242,10 @@ def _one_thread(torch) -> Iterator[None]:
 
 def _resemblyzer():
     """Import torch and Resemblyzer, or say what is missing or does not fit."""
+    with warnings.catch_warnings():
+        # librosa imports it later, and warns every notebook of widgets that nothing here uses.
+        warnings.filterwarnings("ignore", "IProgress not found")
+        import tqdm.auto  # noqa: F401
     try:
         import resemblyzer
         import torch
