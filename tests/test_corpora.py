@@ -67,7 +67,7 @@ def test_what_cannot_be_heard_is_refused(tmp_path):
     nan = np.where(np.arange(16_000) == 99, np.nan, tone())
     with pytest.raises(VoicePrivacyError, match="not numbers"):
         read_audio(save(tmp_path / "c.wav", nan, subtype="FLOAT"))
-    for start, end in ((1.0, 0.5), (5.0, 6.0)):
+    for start, end in ((0.5, 0.2), (5.0, 6.0)):
         with pytest.raises(VoicePrivacyError, match=r"holds no samples|cannot be decoded"):
             read_audio(save(tmp_path / "d.wav", tone()), start, end)
     with pytest.raises(VoicePrivacyError, match=r"none\.wav cannot be decoded"):

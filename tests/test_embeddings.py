@@ -10,7 +10,7 @@ import pytest
 from voiceprivacy.embeddings import Embeddings, concatenate, read_embeddings, write_embeddings
 from voiceprivacy.errors import VoicePrivacyError
 
-SUFFIXES = (".h5", ".hdf5", ".npz", ".parquet")
+SUFFIXES = (".h5", ".hdf5", ".npz", ".parquet", ".NPZ")
 AWKWARD = [
     "0012",
     "NA",
@@ -315,6 +315,13 @@ def test_npz_never_unpickles(tmp_path):
     ids = np.array(["a"], dtype=object)
     np.savez(tmp_path / "x.npz", utterances=ids, speakers=ids, matrix=np.ones((1, 2)))
     with pytest.raises(VoicePrivacyError, match=r"Python objects.*astype\(str\)"):
+        read_embeddings(tmp_path / "x.npz")
+
+
+def test_one_array_under_the_name_of_an_npz_is_refused(tmp_path):
+    with (tmp_path / "x.npz").open("wb") as file:
+        np.save(file, np.ones((1, 2)))
+    with pytest.raises(VoicePrivacyError, match=r"not a zip archive"):
         read_embeddings(tmp_path / "x.npz")
 
 

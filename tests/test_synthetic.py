@@ -85,8 +85,9 @@ def test_sound_lies_where_the_words_are(spoken):
         assert np.abs(samples[~inside]).mean() < 0.2 * np.abs(samples[inside]).mean()
 
 
-def test_longer_words_take_longer(spoken):
+def test_utterances_differ_and_longer_words_take_longer(spoken):
     words = words_of(spoken[0])
+    assert words.groupby("utterance")["word"].agg(" ".join).is_unique
     duration = (words["end_sample"] - words["start_sample"]) / 16_000
     assert np.corrcoef(words["word"].str.len(), duration)[0, 1] > 0.5
 
