@@ -71,14 +71,14 @@ def against_the_authors_package(n=12_800, targets=8, draws=5, splits=10):
     depth, column = np.zeros((targets, SPEAKERS), np.uint8), np.arange(start[-1])
     ranks = np.full(targets, UTTERANCES - 1)
     nobody = np.zeros((0, 0), bool), np.zeros((targets, draws), bool)
-    out = [np.empty((targets, draws, 1, 1), kind) for kind in (bool, np.int32, float)]
+    out = [np.empty((targets, draws, 1, 1), kind) for kind in (bool, float)]
 
     def ours():
         orders = np.array([candidates.order(t) for t in range(targets)])
         for _ in range(splits):
-            pair = kernel.scores_by_speaker(scores, column, start)
+            highest = kernel.highest_scores(scores, column, start)
             kernel.stream(
-                scores, column, start, pair, orders, depth, *nobody, np.array([n]), ranks, *out
+                scores, column, start, highest, orders, depth, *nobody, np.array([n]), ranks, *out
             )
 
     ours()

@@ -40,15 +40,16 @@ def geography(n_speakers, seed=0, areas=(2, 4, 8)):
 
 def run_kernel(scores, start, order, codes, sizes):
     shape = (*order.shape[:2], len(sizes), codes.shape[1] + 1)
-    out = np.empty(shape, bool), np.empty(shape, np.int32), np.empty(shape)
-    own, column = order[:, 0, 0], np.arange(start[-1])
-    pair = kernel.scores_by_speaker(scores, column, start)
+    isolated, block, threshold = np.empty(shape, bool), np.empty(shape, np.int32), np.empty(shape)
+    own, column, sizes = order[:, 0, 0], np.arange(start[-1]), np.asarray(sizes)
+    known = np.zeros((0, 0), bool), np.zeros(shape[:2], bool)
+    depths = kernel.shared_depths(codes, own)
+    kernel.count_blocks(order, depths, *known, sizes, block)
     kernel.stream(
-        scores, column, start, pair, order, kernel.shared_depths(codes, own),
-        np.zeros((0, 0), bool), np.zeros(shape[:2], bool), np.asarray(sizes),
-        np.diff(start)[own] - 1, *out,
+        scores, column, start, kernel.highest_scores(scores, column, start), order, depths, *known,
+        sizes, np.diff(start)[own] - 1, isolated, threshold,
     )  # fmt: skip
-    return out
+    return isolated, block, threshold
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -243,8 +244,8 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return original(*arguments)
 
-    original = kernel.scores_by_speaker
-    monkeypatch.setattr(kernel, "scores_by_speaker", stop_at_the_third)
+    original = kernel.highest_scores
+    monkeypatch.setattr(kernel, "highest_scores", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         isolate(pool, enrolment, **options)
     assert len(list(tmp_path.glob("*.npz"))) == 2

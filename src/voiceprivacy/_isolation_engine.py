@@ -44,13 +44,14 @@ def evaluate(
     """
     scoring = _Scoring(rows, plans)
     parts = _parts(store, rows, probes, plans, candidates, sizes)
-    outcomes = []
+    outcomes, blocks = [], []
     chunks = _chunks(len(probes), scoring.columns, candidates)
     total = len(chunks) * len(plans)
     with tqdm(total=total, desc="singling out", unit="split", disable=not progress) as bar:
         for targets in chunks:
             chunk = _Chunk(targets, probes[targets], candidates, sizes, scoring)
             outcomes.append([])
+            blocks.append(chunk.blocks())
             for p in range(len(plans)):
                 name = f"targets-{targets[0]}-{targets[-1]}-split-{p}"
                 outcomes[-1].append(parts.get(name, lambda p=p, chunk=chunk: chunk.outcome(p)))
@@ -59,8 +60,7 @@ def evaluate(
         name: np.concatenate([np.stack([s[name] for s in c], axis=2) for c in outcomes], axis=1)
         for name in ("isolated", "threshold")
     }
-    joined["block"] = np.concatenate([splits[0]["block"] for splits in outcomes], axis=1)
-    return joined
+    return joined | {"block": np.concatenate(blocks, axis=1)}
 
 
 class _Scoring:
@@ -103,25 +103,38 @@ class _Chunk:
         self.orders = np.array([self.candidates.order(target) for target in self.targets])
         self.depths = kernel.shared_depths(self.candidates.codes, own)
         self.utterance_scores = self.scoring.of_utterances(self.probes)
-        self.hidden_targets = ~self.candidates.target_known()[:, self.targets]
+        fractions, levels = self.candidates.known_fractions, self.candidates.codes.shape[1] + 1
+        self.shape = (len(fractions), *self.orders.shape[:2], len(self.sizes), levels)
+        hidden_targets = ~self.candidates.target_known()[:, self.targets]
+        self.disclosures = [
+            (self._hidden(fraction), targets)
+            for fraction, targets in zip(fractions, hidden_targets, strict=True)
+        ]
+
+    def _hidden(self, fraction: float) -> np.ndarray:
+        """Whose side information is not disclosed; empty when everybody's is."""
+        return np.zeros((0, 0), bool) if fraction >= 1 else ~self.candidates.disclosed(fraction)
+
+    def blocks(self) -> np.ndarray:
+        """Block sizes, the same in every split, (F, targets, D, K, J)."""
+        block = np.empty(self.shape, np.int32)
+        for counts, disclosure in zip(block, self.disclosures, strict=True):
+            kernel.count_blocks(self.orders, self.depths, *disclosure, self.sizes, counts)
+        return block
 
     def outcome(self, p: int) -> Arrays:
         """Stream one split at every known fraction; arrays (F, targets, D, K, J)."""
-        plan, candidates = self.scoring.plans[p], self.candidates
+        plan = self.scoring.plans[p]
         scores, column = self.scoring.of_split(p, self.probes, self.utterance_scores)
-        pair = kernel.scores_by_speaker(scores, column, plan.start)
-        ranks = plan.n_calibration[candidates.own[self.targets]]
-        fractions, levels = candidates.known_fractions, candidates.codes.shape[1] + 1
-        shape = (len(fractions), *self.orders.shape[:2], len(self.sizes), levels)
-        isolated, block, threshold = (np.empty(shape, kind) for kind in (bool, np.int32, float))
-        for f, fraction in enumerate(fractions):
-            hidden = ~candidates.disclosed(fraction) if fraction < 1 else np.zeros((0, 0), bool)
+        highest = kernel.highest_scores(scores, column, plan.start)
+        ranks = plan.n_calibration[self.candidates.own[self.targets]]
+        isolated, threshold = np.empty(self.shape, bool), np.empty(self.shape)
+        for f, disclosure in enumerate(self.disclosures):
             kernel.stream(
-                scores, column, plan.start, pair, self.orders, self.depths,
-                hidden, self.hidden_targets[f], self.sizes, ranks,
-                isolated[f], block[f], threshold[f],
+                scores, column, plan.start, highest, self.orders, self.depths, *disclosure,
+                self.sizes, ranks, isolated[f], threshold[f],
             )  # fmt: skip
-        return {"isolated": isolated, "block": block, "threshold": threshold}
+        return {"isolated": isolated, "threshold": threshold}
 
 
 def _chunks(n_targets: int, n_scores: int, candidates: Candidates) -> list[np.ndarray]:

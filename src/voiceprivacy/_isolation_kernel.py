@@ -32,34 +32,11 @@ def shared_depths(codes, own):
 
 
 @numba.njit(parallel=True, cache=True)
-def scores_by_speaker(scores, column, start):
-    """Gather each speaker's test score and highest calibration score, (T, S, 2)."""
-    n_targets, n_speakers = len(scores), len(start) - 1
-    pair = np.empty((n_targets, n_speakers, 2), scores.dtype)
-    for t in numba.prange(n_targets):
-        row = scores[t]
-        for s in range(n_speakers):
-            best = row[column[start[s] + 1]]
-            for c in range(start[s] + 2, start[s + 1]):
-                best = max(best, row[column[c]])
-            pair[t, s, 0] = row[column[start[s]]]
-            pair[t, s, 1] = best
-    return pair
-
-
-@numba.njit(parallel=True, cache=True)
-def stream(
-    scores, column, start, pair, order, depth, hidden, hidden_target, sizes, ranks,
-    isolated, block, threshold,
-):  # fmt: skip
-    """Visit every target's candidates once and write the outcome at every size and level.
+def count_blocks(order, depth, hidden, hidden_target, sizes, block):
+    """Count the compatible speakers at every size and level into `block`, (T, D, K, J).
 
     Parameters
     ----------
-    scores, column, start
-        The scores and where each conversation's lies, see the module.
-    pair
-        What `scores_by_speaker` returned.
     order
         Speakers in the order in which they join S_N, (T, D, largest N) int32, the target first.
     depth
@@ -70,63 +47,105 @@ def stream(
         Whether the target's own is not disclosed, which rules nobody out, (T, D) bool.
     sizes
         Ascending N, (K,).
-    ranks
-        Each target's own number of calibration conversations M, (T,).
-    isolated, block, threshold
-        Written: (T, D, K, J), as bool, int32 and float64.
     """
-    n_targets, n_draws = order.shape[0], order.shape[1]
+    n_targets, n_draws, _, n_levels = block.shape
     for job in numba.prange(n_targets * n_draws):
         t, draw = job // n_draws, job % n_draws
-        shared = depth[t]
-        if len(hidden):
-            shared = _with_hidden(shared, hidden[draw], hidden_target[t, draw], block.shape[3] - 1)
+        shared = _disclosed(depth[t], hidden, hidden_target[t, draw], draw, n_levels)
+        at_depth = np.zeros(n_levels, np.int32)
+        n = 0
+        for k in range(len(sizes)):
+            while n < sizes[k]:
+                at_depth[shared[order[t, draw, n]]] += 1
+                n += 1
+            count = 0
+            for level in range(n_levels - 1, -1, -1):
+                count += at_depth[level]
+                block[t, draw, k, level] = count
+
+
+@numba.njit(parallel=True, cache=True)
+def highest_scores(scores, column, start):
+    """Find each speaker's highest score over all its conversations, (T, S)."""
+    highest = np.empty((len(scores), len(start) - 1), scores.dtype)
+    for t in numba.prange(len(scores)):
+        for s in range(len(start) - 1):
+            best = scores[t, column[start[s]]]
+            for c in range(start[s] + 1, start[s + 1]):
+                best = max(best, scores[t, column[c]])
+            highest[t, s] = best
+    return highest
+
+
+@numba.njit(parallel=True, cache=True)
+def stream(
+    scores, column, start, highest, order, depth, hidden, hidden_target, sizes, ranks,
+    isolated, threshold,
+):  # fmt: skip
+    """Visit every target's candidates once and write the outcome at every size and level.
+
+    Parameters
+    ----------
+    scores, column, start
+        The scores and where each conversation's lies, see the module.
+    highest
+        What `highest_scores` returned.
+    order, depth, hidden, hidden_target, sizes
+        As for `count_blocks`.
+    ranks
+        Each target's own number of calibration conversations M, (T,).
+    isolated, threshold
+        Written: (T, D, K, J), as bool and float64.
+    """
+    n_targets, n_draws, _, n_levels = isolated.shape
+    for job in numba.prange(n_targets * n_draws):
+        t, draw = job // n_draws, job % n_draws
+        shared = _disclosed(depth[t], hidden, hidden_target[t, draw], draw, n_levels)
         _stream_one(
-            scores[t], column, start, pair[t], order[t, draw], shared, sizes,
-            ranks[t], isolated[t, draw], block[t, draw], threshold[t, draw],
+            scores[t], column, start, highest[t], order[t, draw], shared, sizes, ranks[t],
+            isolated[t, draw], threshold[t, draw],
         )  # fmt: skip
 
 
 @numba.njit(cache=True)
-def _with_hidden(shared, hidden, hidden_target, n_columns):
+def _disclosed(depth, hidden, hidden_target, draw, n_levels):
     """Let those of whom nothing is disclosed share every column with the target."""
-    depth = shared.copy()
+    if len(hidden) == 0:
+        return depth
+    depth = depth.copy()
     for s in range(len(depth)):
-        if hidden[s] or hidden_target:
-            depth[s] = n_columns
+        if hidden[draw, s] or hidden_target:
+            depth[s] = n_levels - 1
     return depth
 
 
 @numba.njit(cache=True)
-def _stream_one(row, column, start, pair, order, depth, sizes, rank, isolated, block, threshold):
-    n_levels = block.shape[1]
+def _stream_one(row, column, start, highest, order, depth, sizes, rank, isolated, threshold):
+    n_levels = isolated.shape[1]
     top = np.full((n_levels, rank + 1), -np.inf, row.dtype)  # calibration scores, falling
     first = np.full(n_levels, -np.inf, row.dtype)  # the two highest test scores
     second = np.full(n_levels, -np.inf, row.dtype)
-    at_depth = np.zeros(n_levels, np.int32)
+    bar = np.full(n_levels, -np.inf, row.dtype)  # below it a score changes nothing
     n = 0
     for k in range(len(sizes)):
         while n < sizes[k]:
             s = order[n]
             n += 1
-            test, best, level = pair[s, 0], pair[s, 1], np.int64(depth[s])
-            at_depth[level] += 1
-            # A coarser block holds the finer one, so its bars are at least as high: what changes
+            level = np.int64(depth[s])
+            # A coarser block holds the finer one, so its bar is at least as high: who changes
             # nothing at one level changes nothing above it.
-            while level >= 0 and (test > second[level] or best > top[level, rank]):
+            while level >= 0 and highest[s] > bar[level]:
+                test = row[column[start[s]]]
                 if test > second[level]:
                     second[level] = min(test, first[level])
                     first[level] = max(test, first[level])
                 for c in range(start[s] + 1, start[s + 1]):
                     _insert(top[level], row[column[c]])
+                bar[level] = min(second[level], top[level, rank])
                 level -= 1
-        count = 0
-        for level in range(n_levels - 1, -1, -1):
-            count += at_depth[level]
-            limit = -np.inf  # a block of one: the predicate is the block itself
-            if count > 1:
-                limit = 0.5 * (np.float64(top[level, rank - 1]) + np.float64(top[level, rank]))
-            block[k, level] = count
+        for level in range(n_levels):
+            # Alone in the block, fewer than M + 1 scores: minus infinity, so the block itself.
+            limit = 0.5 * (np.float64(top[level, rank - 1]) + np.float64(top[level, rank]))
             threshold[k, level] = limit
             isolated[k, level] = first[level] > limit and second[level] <= limit
 

@@ -47,13 +47,12 @@ class Candidates:
         depends on its id, the seed and the speakers, not on the other targets.
         """
         own = self.own[target]
-        everyone = np.arange(len(self.speakers), dtype=np.int32)
         order = np.empty((self.draws, self.largest), np.int32)
         order[:, 0] = own
         for draw in range(self.draws):
             rng = stream(self.seed, "speakers", draw, str(self.speakers[own]))
-            shuffled = rng.permutation(everyone)
-            order[draw, 1:] = shuffled[shuffled != own][: self.largest - 1]
+            others = rng.permutation(len(self.speakers) - 1)[: self.largest - 1]
+            order[draw, 1:] = others + (others >= own)
         return order
 
     def disclosed(self, fraction: float) -> np.ndarray:
