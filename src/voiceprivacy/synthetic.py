@@ -6,9 +6,8 @@ eSpeak NG is free software under the GNU General Public License, version 3 or la
 of this package: the extra ``demo`` installs it from PyPI (``espeakng-loader``), and this module is
 the only one that loads it. The audio it makes is not covered by that licence.
 
-The speakers differ in sex, accent, pitch and its range, rate, pauses, vocal tract (formant
-frequencies, strengths and widths), breath, roughness and loudness; they are far more regular than
-people. The same seed gives the same speech whatever else is spoken, in any order or process.
+Speakers differ in sex, accent, pitch, rate, pauses, formants, breath, roughness and loudness; they
+are far more regular than people. The same seed gives the same speech, in any order or process.
 """
 
 import ctypes
@@ -208,9 +207,8 @@ class _Event(ctypes.Structure):
     )
 
 
-_Callback = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.POINTER(_Event)
-)
+_Samples = ctypes.POINTER(ctypes.c_short)
+_Callback = ctypes.CFUNCTYPE(ctypes.c_int, _Samples, ctypes.c_int, ctypes.POINTER(_Event))
 
 
 class _Espeak:
