@@ -10,7 +10,7 @@ from voiceprivacy.assignment import assign, cell_targets
 from voiceprivacy.census import read_output_areas
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.geolocation import COLUMNS, read_geolocation
-from voiceprivacy.households import class_quotas, class_shares
+from voiceprivacy.households import RULES, class_quotas, class_shares
 from voiceprivacy.speakers import read_speakers
 
 VARIANTS = [(), ("gender",), ("age",), ("gender", "age")]
@@ -123,7 +123,7 @@ class TestTargets:
 
 class TestInvariants:
     @pytest.mark.parametrize("constraints", VARIANTS)
-    @pytest.mark.parametrize("rule", ["census", "as_published"])
+    @pytest.mark.parametrize("rule", RULES)
     def test_every_variant(self, corpus, district, constraints, rule):
         table = assign(corpus, district, constraints=constraints, households=rule, seed=3)
         assert table.columns.tolist() == list(COLUMNS)
@@ -208,6 +208,17 @@ class TestPublishedRule:
         for _, here in by_number.groupby("OA"):
             extremes = here.groupby("household_id")["turn"].agg(["min", "max"])
             assert (extremes["min"].to_numpy()[1:] >= extremes["max"].to_numpy()[:-1]).all()
+
+    def test_its_shares_alone_leave_gender_out(self, corpus, district):
+        filed, mixed = (
+            assign(corpus, district, households=rule)
+            for rule in ("as_published", "published_shares")
+        )
+        columns = ["OA", "HH", "hh_size"]
+        assert (filed.groupby(columns).size() == mixed.groupby(columns).size()).all()
+        assert mixed.groupby("HH")["gender"].nunique().eq(corpus["gender"].nunique()).all()
+        women = (mixed["gender"] == "female").groupby(mixed["HH"]).mean()
+        assert (women - 0.25).abs().max() < 0.05
 
     def test_needs_gender_even_when_it_constrains_nothing(self, district):
         speakers = pd.DataFrame({"speaker": ["a"], "age": ["teens"]})

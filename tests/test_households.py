@@ -6,6 +6,7 @@ from plain_assignment import small_areas
 from voiceprivacy.households import (
     PUBLISHED_LARGER,
     PUBLISHED_SPEAKERS,
+    RULES,
     class_quotas,
     class_shares,
     household_class,
@@ -101,7 +102,7 @@ class TestSizes:
         assert sizes[0].tolist() == [1, 1, 2, 2, 5, 5, 4]
         assert sizes[1].tolist() == [3]
 
-    @pytest.mark.parametrize("rule", ["census", "as_published"])
+    @pytest.mark.parametrize("rule", RULES)
     @pytest.mark.parametrize("people", [0, *range(3, 40)])
     def test_larger_households_hold_everybody(self, rule, people):
         (sizes,) = household_sizes(np.array([[0, 0, people]]), [3.4], rule, 1)

@@ -51,8 +51,9 @@ def assign(
     households
         ``"census"``: classes by the area's own shares of people, members at random.
         ``"as_published"``: the rule behind the paper's published file. Classes by the MSOA's
-        shares, and members not at random: an area's women first, into single households, then
-        pairs, then larger ones, the men after them.
+        shares in it, and members not at random: an area's women first, into single households,
+        then pairs, then larger ones, the men after them. ``"published_shares"``: those shares,
+        but members at random.
     seed
         Non-negative. The same seed gives the same table whatever the order of the rows.
 
@@ -77,13 +78,14 @@ def assign(
     The paper asks for areas to match the census "in distribution" and leaves the procedure to
     its repository. Here every quota and cell is a rounded target, so that nothing about how
     many speakers an area gets is left to chance; the seed decides only who they are (and, under
-    ``"as_published"``, the sizes of households above two).
+    the published shares, the sizes of households above two).
 
     The class of a household is the number of speakers in it, so its quotas are whole
     households: see `voiceprivacy.households.class_quotas`. The published file departs from the
     text: its areas were filled by gender alone, its class shares are not the census's (65 % of
     its speakers are in pairs), and its women are in small households and its men in large ones.
-    ``"as_published"`` takes over the shares and the order, so that their effect can be measured.
+    ``"as_published"`` takes over the shares and the order, ``"published_shares"`` the shares only,
+    so that the effect of each can be measured.
 
     Examples
     --------

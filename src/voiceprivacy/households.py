@@ -13,7 +13,7 @@ from voiceprivacy.census import OutputAreas
 from voiceprivacy.randomness import stream
 
 CLASSES = ("HH1", "HH2", "HH3+")
-RULES = ("census", "as_published")
+RULES = ("census", "published_shares", "as_published")
 SIZES = ("1", "2", "3+")
 
 # Counted in the side-information paper's published geolocation.csv: speakers of each class by
@@ -49,8 +49,8 @@ def class_shares(areas: OutputAreas, rule: str = "census") -> pd.DataFrame:
         Output areas; households are weighted by the people who live in them.
     rule
         ``"census"``: the area's own shares (its MSOA's, then all areas', where it has no
-        household). ``"as_published"``: its MSOA's shares in the side-information paper's
-        published file, for the five MSOAs of Rutland; the MSOA's census shares elsewhere.
+        household). Otherwise its MSOA's shares in the side-information paper's published file,
+        for the five MSOAs of Rutland; the MSOA's census shares elsewhere.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def class_shares(areas: OutputAreas, rule: str = "census") -> pd.DataFrame:
     in_msoa = people.groupby(msoa).transform("sum")
     everywhere = people * 0 + people.sum()
     evenly = people * 0 + 1
-    if rule == "as_published":
+    if rule != "census":
         published = pd.DataFrame.from_dict(PUBLISHED_SPEAKERS, "index", columns=list(CLASSES))
         people = published.reindex(msoa).set_axis(people.index).fillna(in_msoa)
     for coarser in (in_msoa, everywhere, evenly):
@@ -123,17 +123,14 @@ def household_sizes(
         Shape (n,), mean size of the area's census households of three people and more.
     rule
         ``"census"``: larger households as equal in size as can be, as many as their census mean
-        gives. ``"as_published"``: sizes of 3 to 7 drawn as often as in the published file.
+        gives. Otherwise sizes of 3 to 7 drawn as often as in the published file.
     seed
-        Seed of the draws under ``"as_published"``.
+        Seed of those draws.
     """
     random = stream(seed, "larger households")
     sizes = []
     for (ones, twos, people), mean in zip(quotas, mean_larger, strict=True):
-        if rule == "as_published":
-            larger = _drawn_sizes(people, random)
-        else:
-            larger = _even_sizes(people, mean)
+        larger = _drawn_sizes(people, random) if rule != "census" else _even_sizes(people, mean)
         sizes.append(np.concatenate([np.repeat([1, 2], [ones, twos // 2]), larger]))
     return sizes
 

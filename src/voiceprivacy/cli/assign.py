@@ -49,8 +49,8 @@ def _constraints(context: click.Context, parameter: click.Parameter, text: str) 
     type=click.Choice(RULES),
     default="census",
     show_default=True,
-    help="Households by the area's own census shares with members at random, or by the rule of "
-    "the paper's published file (women first).",
+    help="Households by the area's own census shares with members at random, by the shares in "
+    "the paper's published file, or by its whole rule (women first).",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--overwrite", is_flag=True, help="Replace --out if it is there.")
