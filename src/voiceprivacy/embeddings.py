@@ -14,7 +14,7 @@ a folder                one that holds ``xvector.h5``, ``xvectors.h5``, ``xvecto
 ======================  ==========================================================================
 
 For many utterances prefer npz or parquet: HDF5 opens one dataset per utterance. 220,000 vectors of
-256 numbers take 20 to 35 s to read and 25 s to write as HDF5, and 1 to 3 s otherwise.
+256 numbers take about half a minute to read or write as HDF5, and 1 to 4 s otherwise.
 """
 
 import os

@@ -172,15 +172,15 @@ def _speech(
 ) -> Iterator[tuple[np.ndarray, int, list[Word]]]:
     """Yield the samples (int16), their rate and the words of each utterance of a speaker."""
     who = voice(seed, speaker)
-    variant = f"speaker{speaker}"
-    (data / "voices" / "!v" / variant).write_text(who.settings, encoding="ascii")
-    espeak = _Espeak(data, f"{who.accent}+{variant}")
+    variant = data / "voices" / "!v" / f"speaker{speaker}"
+    variant.write_text(who.settings, encoding="ascii")
+    espeak = _Espeak(data, f"{who.accent}+{variant.name}")
+    variant.unlink()  # eSpeak NG lists all voices when it starts, at most 349
     for u in range(n_utterances):
         rng = stream(seed, "utterance", speaker, u)
         words = sentence(rng)
         jitter = rng.normal(1, [0.05, 0.05, 0.08, 0.08])
-        used = (who.rate, who.volume, 50, who.pitch_range) * jitter
-        espeak.set(*used, who.word_gap)
+        espeak.set(*(who.rate, who.volume, 50, who.pitch_range) * jitter, who.word_gap)
         yield espeak.say(words, noise=int(rng.integers(2**31)))
     espeak.close()
 
@@ -296,5 +296,5 @@ def _espeak_data() -> Iterator[Path]:
         (data / "voices" / "!v").mkdir(parents=True)
         for name in DATA:
             shutil.copyfile(original / name, data / name)
-        shutil.copytree(original / "lang", data / "lang")
+        shutil.copytree(original / "lang" / "gmw", data / "lang" / "gmw")
         yield data
