@@ -61,6 +61,22 @@ def test_every_pair_appears_once():
     assert (table["difference_high"] == 0).all()
 
 
+def test_groups_of_targets_have_their_own_difference():
+    towns = pd.DataFrame({"town": ["x", "y", "x"]}, index=["t0", "t1", "t2"])
+    a = dataclasses.replace(run([0.1, 0.9, 0.5]), side_information=towns)
+    b = run([0.2, 1.0, 0.9])
+    table = paired_differences({"a": a, "b": b}, by="town").query("n_speakers == 10")
+    assert table[["town", "level"]].values.tolist() == [
+        ["x", "signal only"],
+        ["x", "OA"],
+        ["y", "signal only"],
+        ["y", "OA"],
+    ]
+    np.testing.assert_allclose(table["difference"], [0.25, 0.25, 0.1, 0.1])
+    with pytest.raises(VoicePrivacyError, match="by is 'street'; expected one of 'town'"):
+        paired_differences({"a": a, "b": b}, by="street")
+
+
 def test_only_full_knowledge_is_compared():
     table = paired_differences({"a": run([0.4, 0.4], (0.1, 1.0)), "b": run([0.6, 0.6])})
     np.testing.assert_allclose(table["difference"], 0.2)

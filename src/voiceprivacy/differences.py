@@ -1,6 +1,6 @@
 """How much isolation differs between evaluations of the same targets."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -12,7 +12,11 @@ from voiceprivacy.isolation import Isolation
 
 
 def paired_differences(
-    runs: Mapping[str, Isolation], *, confidence: float = 0.95, seed: int = 0
+    runs: Mapping[str, Isolation],
+    *,
+    by: str | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Compare every two runs, target by target, with all side information disclosed.
 
@@ -22,6 +26,8 @@ def paired_differences(
         From name to an evaluation of the same targets, levels and sizes. Evaluations under one
         seed also share their random sets and splits, so that what remains between them is what
         was changed.
+    by
+        Split the targets by their value in this column of the first run's side information.
     confidence
         Coverage of the bootstrap intervals over targets.
     seed
@@ -30,9 +36,9 @@ def paired_differences(
     Returns
     -------
     pandas.DataFrame
-        One row for each pair, level and size: ``first``, ``second``, ``level``, ``n_speakers``,
-        ``difference`` (observed isolation of the second minus that of the first), with its
-        standard error and interval (``_se``, ``_low``, ``_high``).
+        One row for each pair, group, level and size: ``first``, ``second``, `by` if it is given,
+        ``level``, ``n_speakers``, ``difference`` (observed isolation of the second minus that of
+        the first), with its standard error and interval (``_se``, ``_low``, ``_high``).
 
     Raises
     ------
@@ -48,23 +54,21 @@ def paired_differences(
     _refuse_unlike(runs)
     tables = []
     for first, second in combinations(runs, 2):
-        difference = means[second] - means[first]
-        low, high = cluster_bootstrap(difference, confidence=confidence, seed=seed)
-        run = runs[first]
-        tables.append(
-            pd.DataFrame(
-                {
-                    "first": first,
-                    "second": second,
-                    "level": np.tile(run.levels, len(run.sizes)),
-                    "n_speakers": np.repeat(run.sizes, len(run.levels)),
-                    "difference": difference.mean(axis=0).ravel(),
-                    "difference_se": np.ravel(cluster_standard_error(difference)),
-                    "difference_low": np.ravel(low),
-                    "difference_high": np.ravel(high),
-                }
-            )
-        )
+        run, difference = runs[first], means[second] - means[first]
+        for value, own in _groups(run, by):
+            low, high = cluster_bootstrap(difference[own], confidence=confidence, seed=seed)
+            columns = {
+                "first": first,
+                "second": second,
+                **({} if by is None else {by: value}),
+                "level": np.tile(run.levels, len(run.sizes)),
+                "n_speakers": np.repeat(run.sizes, len(run.levels)),
+                "difference": difference[own].mean(axis=0).ravel(),
+                "difference_se": np.ravel(cluster_standard_error(difference[own])),
+                "difference_low": np.ravel(low),
+                "difference_high": np.ravel(high),
+            }
+            tables.append(pd.DataFrame(columns))
     if not tables:
         raise VoicePrivacyError(f"{len(runs)} runs make no pair; give two or more to compare.")
     return pd.concat(tables, ignore_index=True)
@@ -97,6 +101,18 @@ def fall_with_size(
     rates = _target_means(run, "")[..., 0]
     lost = rates[:, sizes.index(smallest)] - rates[:, sizes.index(largest)]
     return (float(lost.mean()), *cluster_bootstrap(lost, confidence=confidence, seed=seed))
+
+
+def _groups(run: Isolation, by: str | None) -> Iterator[tuple[object, np.ndarray]]:
+    """Yield each group's value and which targets have it."""
+    if by is None:
+        yield None, np.ones(len(run.targets), bool)
+    elif by in run.side_information:
+        values = run.side_information[by]
+        for value in sorted(values.dropna().unique()):
+            yield value, (values == value).to_numpy()
+    else:
+        raise VoicePrivacyError(f"by is {by!r}; expected one of {listed(run.side_information)}.")
 
 
 def _target_means(run: Isolation, name: str) -> np.ndarray:
