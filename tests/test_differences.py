@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy.differences import fall_with_size, paired_differences
+from voiceprivacy.differences import fall_with_size, overview, paired_differences
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.intervals import cluster_standard_error
 from voiceprivacy.isolation import Isolation
@@ -75,6 +75,18 @@ def test_groups_of_targets_have_their_own_difference():
     np.testing.assert_allclose(table["difference"], [0.25, 0.25, 0.1, 0.1])
     with pytest.raises(VoicePrivacyError, match="by is 'street'; expected one of 'town'"):
         paired_differences({"a": a, "b": b}, by="street")
+
+
+def test_the_overview_names_the_largest():
+    table = paired_differences({"a": run([0.2, 0.4]), "b": run([0.4, 0.5]), "c": run([0.2, 0.5])})
+    found = overview(table.query("level == 'OA' and n_speakers == 30"))  # 0.15, 0.05 and -0.1
+    assert found["differences"] == 3
+    assert found[["first", "second", "level", "n_speakers"]].tolist() == ["a", "b", "OA", 30]
+    assert found["largest"] == pytest.approx(0.15)
+    assert found["mean absolute difference"] == pytest.approx(0.1)
+    assert found["typical standard error"] == pytest.approx(0.05)
+    assert found["largest in standard errors"] == pytest.approx(3)
+    assert found["intervals without 0"] == pytest.approx(1 / 3)
 
 
 def test_only_full_knowledge_is_compared():

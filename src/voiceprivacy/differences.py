@@ -74,6 +74,47 @@ def paired_differences(
     return pd.concat(tables, ignore_index=True)
 
 
+def overview(differences: pd.DataFrame) -> pd.Series:
+    """Say how large the differences of a table are, and which is the largest.
+
+    Parameters
+    ----------
+    differences
+        From `paired_differences`; further columns are allowed.
+
+    Returns
+    -------
+    pandas.Series
+        ``differences`` (how many), ``typical standard error`` (their median), ``mean absolute
+        difference``, ``largest`` (absolute), ``largest in standard errors``, ``intervals without
+        0`` (their share), and ``first``, ``second``, ``level`` and ``n_speakers`` of the largest.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({
+    ...     "first": "a", "second": ["b", "c"], "level": "OA", "n_speakers": 30,
+    ...     "difference": [0.1, -0.2], "difference_se": [0.02, 0.1],
+    ...     "difference_low": [0.06, -0.4], "difference_high": [0.14, 0.0],
+    ... })
+    >>> overview(table)[["differences", "second"]].tolist()
+    [2, 'c']
+    """
+    size = differences["difference"].abs()
+    apart = (differences["difference_low"] > 0) | (differences["difference_high"] < 0)
+    most = differences.loc[size.idxmax()]
+    return pd.Series(
+        {
+            "differences": len(size),
+            "typical standard error": differences["difference_se"].median(),
+            "mean absolute difference": size.mean(),
+            "largest": size.max(),
+            "largest in standard errors": (size / differences["difference_se"]).max(),
+            "intervals without 0": apart.mean(),
+            **most[["first", "second", "level", "n_speakers"]],
+        }
+    )
+
+
 def fall_with_size(
     run: Isolation, smallest: int, largest: int, *, confidence: float = 0.95, seed: int = 0
 ) -> tuple[float, float, float]:
