@@ -24,7 +24,7 @@ GREY = "0.45"
 PIXELS_PER_INCH = 96
 RESOLUTION = 1.5  # drawn finer than shown, for sharp screens and print
 _EVIDENCE = "evidence"
-_TICK_RATIO = 1.25
+_TICK_RATIO = 1.6
 
 _LOOK = {
     "figure.constrained_layout.use": True,
