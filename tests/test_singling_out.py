@@ -415,7 +415,11 @@ def test_bad_requests_are_refused_with_what_to_do():
     refuse("calibration is 'none'", calibration="none")
     refuse("known_fractions 1.5", known_fractions=[1.5])
     refuse("both in the pool and in the enrolment: 's00000-a000'", enrolment=corpus(12, 2))
-    refuse("N = 10 cannot be drawn: 0 speakers are eligible .12 in the pool, 12", length=6)
+    refuse("No speaker is eligible .12 in the pool, 12 utterances each needed", length=6)
+    narrow = corpus(12, 2, kind="b", dimension=4)
+    refuse("pool's embeddings have 8 numbers and the enrolment's 4", enrolment=narrow)
+    other = Embeddings(["u", "v"], ["x", "x"], np.ones((2, 8)))
+    refuse("No speaker is both enrolled and in the pool.*'x', the pool 's00000'", enrolment=other)
     refuse("lacks 2 of 12 speakers: 's00010', 's00011'", side_information=geography(10))
 
 

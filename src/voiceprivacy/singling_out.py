@@ -127,7 +127,7 @@ def isolate(
     enrolled = by_speaker(enrolment)
     n_pool = len(np.unique(pool.speakers))
     sizes = _checked_sizes(sizes, len(rows.speakers), f"{n_pool} in the pool, {needed} utterances")
-    _refuse_shared_utterances(pool, enrolment)
+    _refuse_unlike(pool, enrolment)
     chosen = _choose_targets(targets, rows, enrolled, needed, seed)
     table = pd.DataFrame(index=rows.speakers) if side_information is None else side_information
     codes, absent = encode(table, rows.speakers, missing=missing)
@@ -174,6 +174,11 @@ def isolate(
 
 
 def _checked_sizes(sizes: Sequence[int], eligible: int, why: str) -> np.ndarray:
+    if not eligible:
+        raise VoicePrivacyError(
+            f"No speaker is eligible ({why} each needed). Ask for shorter or fewer conversations, "
+            "or bring more utterances of each speaker."
+        )
     sizes = np.unique(np.asarray(sizes, dtype=np.int64))
     wrong = sizes[(sizes < 1) | (sizes > eligible)]
     if len(wrong) or not len(sizes):
@@ -192,7 +197,13 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
     return fractions
 
 
-def _refuse_shared_utterances(pool: Embeddings, enrolment: Embeddings) -> None:
+def _refuse_unlike(pool: Embeddings, enrolment: Embeddings) -> None:
+    """Refuse embeddings that cannot be compared, or that are the same."""
+    if pool.dimension != enrolment.dimension:
+        raise VoicePrivacyError(
+            f"The pool's embeddings have {pool.dimension} numbers and the enrolment's "
+            f"{enrolment.dimension}; both must come from one extractor."
+        )
     shared = np.intersect1d(pool.utterances, enrolment.utterances)
     if len(shared):
         raise VoicePrivacyError(
@@ -210,6 +221,12 @@ def _choose_targets(
 ) -> np.ndarray:
     """Return the ids of the targets, sorted."""
     possible = np.intersect1d(enrolled.speakers, rows.speakers)
+    if not len(possible):
+        raise VoicePrivacyError(
+            f"No speaker is both enrolled and in the pool with {needed} utterances; the enrolment "
+            f"has {listed(enrolled.speakers[:3].tolist())}, the pool "
+            f"{listed(rows.speakers[:3].tolist())}. The same speaker needs the same id in both."
+        )
     if isinstance(targets, int | np.integer):
         if not 1 <= targets <= len(possible):
             raise VoicePrivacyError(
