@@ -144,11 +144,11 @@ def _is_number(term: str) -> bool:
 def digits(number: float) -> str:
     """Write three decimals for rates, fewer for counts and sizes, nothing for NaN.
 
-    >>> digits(0.58512), digits(123.44), digits(22024), digits(float("nan"))
-    ('0.585', '123.4', '22,024', '')
+    >>> digits(0.58512), digits(1.0), digits(5), digits(123.44), digits(float("nan"))
+    ('0.585', '1.000', '5', '123.4', '')
     """
     if np.isnan(number):
         return ""
-    if abs(number) < 10:
-        return f"{number:.3f}"
-    return f"{number:,.0f}" if number == round(number) else f"{number:,.1f}"
+    if abs(number) > 1 and number == round(number):
+        return f"{number:,.0f}"
+    return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
