@@ -38,6 +38,7 @@ def faults(path):
     kernel = notebook.metadata.get("kernelspec", {})
     if (kernel.get("name"), kernel.get("language")) != ("python3", "python"):
         yield "its kernelspec is not python3 with the language python"
+    yield from title_faults(notebook)
     if any(cell.outputs or cell.execution_count for cell in code_cells(notebook)):
         yield "its outputs are not stripped"
     if len(parameters_cells(notebook)) != 1:
@@ -47,6 +48,14 @@ def faults(path):
         if list(inspect_notebook(path)) != list(declared_parameters(notebook)):
             yield "papermill reads other parameters (no | in annotations, no second = in a line)"
     yield from code_faults("\n".join(cell.source for cell in code_cells(notebook)))
+
+
+def title_faults(notebook):
+    """Yield faults of the headings: the book's list of pages shows the first of the top level."""
+    markdown = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    titles = [line for cell in markdown for line in cell.splitlines() if line.startswith("# ")]
+    if not notebook.cells[0].source.startswith("# ") or len(titles) != 1:
+        yield "it needs one title, `# ...`, as its first line, and `## ...` below it"
 
 
 def parameter_faults(notebook):
@@ -136,6 +145,12 @@ def executed():
     return book
 
 
+def titled(text):
+    book = notebook()
+    book.cells[0].source = text
+    return book
+
+
 def tagged(times):
     book = notebook()
     tags = {"tags": ["parameters"]}
@@ -161,6 +176,8 @@ def test_a_good_notebook_has_no_faults(written):
     [
         (notebook(kernel="conda-env-foo-py"), "kernelspec"),
         (executed(), "not stripped"),
+        (titled("Title"), "needs one title"),
+        (titled("# Title\n# Another"), "needs one title"),
         (tagged(times=0), "exactly one"),
         (tagged(times=2), "exactly one"),
         (notebook(GOOD + "\nm: int = 2 * n  # no"), "more than literals"),
