@@ -1,4 +1,4 @@
-"""One look for every table of results in a notebook."""
+"""One look for every table of results in a notebook, and values with intervals as text."""
 
 import html
 import zlib
@@ -49,17 +49,41 @@ def show_table(table: pd.DataFrame, *evidence: str, decimals: int = 3):
     return style.set_table_attributes('class="dataframe"')
 
 
+def with_interval(
+    table: pd.DataFrame, name: str, *, precision: int = 3, sign: bool = False
+) -> pd.Series:
+    """Return each value with its interval, as text.
+
+    Parameters
+    ----------
+    table
+        Columns `name`, ``<name>_low`` and ``<name>_high``, as in the summaries of isolation.
+    name
+        Such as ``"observed"``.
+    precision
+        Decimals.
+    sign
+        Whether positive numbers carry a plus, as differences should.
+
+    Examples
+    --------
+    >>> gains = pd.DataFrame({"gain": [0.02], "gain_low": [-0.001], "gain_high": [0.0415]})
+    >>> with_interval(gains, "gain", sign=True).tolist()
+    ['+0.020 (-0.001 to +0.042)']
+    """
+    form = f"{'+' if sign else ''}.{precision}f"
+    rows = table[[name, f"{name}_low", f"{name}_high"]].itertuples(index=False)
+    words = [f"{value:{form}} ({low:{form}} to {high:{form}})" for value, low, high in rows]
+    return pd.Series(words, index=table.index, name=name, dtype=str)
+
+
 def _with_intervals(table: pd.DataFrame, decimals: int) -> pd.DataFrame:
     """Join each column's interval to its value."""
     shown = table.copy()
     for name in table:
         ends = [f"{name}_low", f"{name}_high"]
         if set(ends) <= set(table):
-            numbers = table[[name, *ends]].to_numpy()
-            shown[name] = [
-                f"{value:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
-                for value, low, high in numbers
-            ]
+            shown[name] = with_interval(table, name, precision=decimals)
             shown = shown.drop(columns=ends)
     return shown
 
