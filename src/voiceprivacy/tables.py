@@ -46,6 +46,7 @@ def show_table(table: pd.DataFrame, *evidence: str, decimals: int = 3):
         style.set_caption(f"Evidence: {html.escape('; '.join(labels))}")
     # An id from the content instead of a random one: equal from run to run.
     style.set_uuid(f"{zlib.crc32(shown.to_csv().encode()):08x}")
+    style.set_table_styles([{"selector": "th, td", "props": "padding: 0.15em 0.7em"}])
     return style.set_table_attributes('class="dataframe"')
 
 
