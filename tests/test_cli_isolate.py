@@ -36,7 +36,8 @@ def test_the_table_is_what_the_engine_says(folder):
     pd.testing.assert_frame_equal(written, expected, check_dtype=False)
     assert (folder / "out" / "isolation.png").stat().st_size > 10_000
     assert not (folder / "out" / "parts").exists()
-    assert "40 speakers took part; 0 were left out" in done.output
+    assert "40 speakers took part; 40 targets" in done.output
+    assert "Mind: There are only 40 targets" in done.output
     assert "level2         isolates" in done.output
 
 
@@ -75,6 +76,6 @@ def test_speakers_without_a_row_are_kept_on_request(folder):
     table = ["--side-information", str(folder / "few.csv"), "--missing", "unknown"]
     done = run(folder, *table, "--draws", "1", "--splits", "1")
     assert done.exit_code == 0, done.output
-    assert "30 have no side information" in done.output
+    assert "Mind: 30 of 40 speakers have no side information" in done.output
     blocks = pd.read_csv(folder / "out" / "isolation.csv").query("level == 'level2'").block_size
     assert np.isfinite(blocks).all()

@@ -8,6 +8,7 @@ import click
 import matplotlib
 import numpy as np
 
+from voiceprivacy.cautions import cautions
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
 from voiceprivacy.embeddings import read_embeddings
 from voiceprivacy.errors import VoicePrivacyError
@@ -101,8 +102,7 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
     if columns and not table:
         raise VoicePrivacyError("--columns needs --side-information, the table they stand in.")
     voices, known = read_embeddings(pool), read_embeddings(enrolment)
-    needed = protocol["min_conversations"] * length
-    eligible = count_eligible(voices, needed)
+    eligible = count_eligible(voices, protocol["min_conversations"] * length)
     isolation = isolate(
         voices,
         known,
@@ -122,7 +122,7 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
     )  # fmt: skip
     _draw(isolation, evidence, out / "isolation.png")
     shutil.rmtree(out / "parts")
-    _report(isolation, needed)
+    _report(isolation)
     click.echo(f"Table: {results.resolve()}\nFigure: {(out / 'isolation.png').resolve()}")
 
 
@@ -152,13 +152,10 @@ def _draw(isolation: Isolation, evidence: str, path: Path) -> None:
     plt.close(figure)
 
 
-def _report(isolation: Isolation, needed: int) -> None:
-    """Say in words who took part and what each level gives at the largest N."""
-    counts = isolation.counts
+def _report(isolation: Isolation) -> None:
+    """Say in words who took part, what each level gives at the largest N, and what to mind."""
     click.echo(
-        f"{counts['eligible']:,} speakers took part; {counts['left_out']:,} were left out (fewer "
-        f"than {needed} utterances); {counts['without_side_information']:,} have no side "
-        f"information. {len(isolation.targets):,} targets."
+        f"{isolation.counts['eligible']:,} speakers took part; {len(isolation.targets):,} targets."
     )
     for known, table in isolation.summary().groupby("known_fraction"):
         table = table[table["n_speakers"] == np.max(isolation.sizes)]
@@ -169,3 +166,5 @@ def _report(isolation: Isolation, needed: int) -> None:
                 f"{row.observed_high:.3f}); reference {row.reference:.3f}, "
                 f"chance {row.chance:.3f}, {row.block_size:,.1f} compatible speakers"
             )
+    for remark in cautions(isolation):
+        click.echo(f"Mind: {remark}")
