@@ -25,8 +25,9 @@ def evaluated(utterances=5, n_speakers=120, towns=3, few=0, strangers=0, sizes=(
 
     table = pd.DataFrame({"town": (np.arange(n_speakers) % towns).astype(str)}, index=ids)
     side = table.iloc[strangers:]
+    enrolled = np.ones(n_speakers, int)
     return isolate(
-        said("a", counts), said("b", np.ones(n_speakers, int)), sizes=sizes, targets="all",
+        said("a", counts), said("b", enrolled), sizes=sizes, targets="all",
         side_information=side, missing="unknown", draws=2, splits=1, **options,
     )  # fmt: skip
 
@@ -38,10 +39,13 @@ def test_nothing_is_remarked_where_nothing_is_odd():
 @pytest.mark.parametrize(
     ("odd", "remark"),
     [
-        ({"few": 7, "min_conversations": 5}, "7 of 120 speakers of the pool have too few"),
+        (
+            {"few": 7, "min_conversations": 5},
+            "7 of 120 speakers of .* few.*7 enrolled ones among",
+        ),
         ({"strangers": 4}, "4 of 120 speakers have no side information"),
         ({"n_speakers": 60}, "only 60 targets"),
-        ({"few": 7}, "Targets have 1 to 4 calibration conversations.*up to 5"),
+        ({"few": 7}, "unequal numbers of calibration conversations"),
         ({"n_calibration": 2}, "With 2 calibration conversations"),
         ({"sizes": (10, 120)}, "N = 120 are all eligible speakers: there the 2 draws"),
         ({"towns": 120, "sizes": (2, 9)}, "'town' most targets are alone.*N = 2, 9:"),
@@ -50,3 +54,14 @@ def test_nothing_is_remarked_where_nothing_is_odd():
 def test_each_oddity_is_remarked_once(odd, remark):
     (found,) = cautions(evaluated(**odd))
     assert re.search(remark, found)
+
+
+def test_enrolled_speakers_who_are_not_in_the_pool_are_remarked():
+    rng = np.random.default_rng(0)
+    ids = np.array([f"s{i:03d}" for i in range(120)])
+    speakers = np.repeat(ids, 4)
+    pool = Embeddings([f"a{i}" for i in range(480)], speakers, rng.normal(size=(480, 4)))
+    known = Embeddings([f"b{i}" for i in range(120)], ids, rng.normal(size=(120, 4)))
+    few = pool.select(pool.speakers > "s004")
+    remarks = cautions(isolate(few, known, sizes=[10], targets="all"))
+    assert remarks[0].startswith("5 enrolled speakers are not in the pool")

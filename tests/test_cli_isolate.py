@@ -60,11 +60,14 @@ def test_results_are_not_overwritten_unasked(folder):
         (["--side-information", "people.csv", "--columns", "town"], "has no column 'town'"),
         (["--side-information", "few.csv"], "lacks 30 of 40 speakers"),
         (["--side-information", "absent.csv"], "no side-information table"),
+        (["--side-information", "."], "Is a directory"),
+        (["--sizes", "99999999999999999999"], "N = 99999999999999999999 cannot be drawn"),
+        (["--known-fractions", "0.5,0.5"], "each once"),
     ],
 )
 def test_bad_requests_end_in_one_line(folder, options, message):
     geography(40)[:10].rename_axis("speaker").to_csv(folder / "few.csv")
-    options = [str(folder / o) if o.endswith(".csv") else o for o in options]
+    options = [str(folder / o) if o.endswith((".csv", ".")) else o for o in options]
     done = run(folder, *options)
     assert done.exit_code == 1
     assert message in done.output

@@ -29,3 +29,9 @@ def test_parts_of_another_run_are_refused(tmp_path, settings, data, named):
     Parts(tmp_path, {"n": 1}, [np.array([1.0, 2.0])])
     with pytest.raises(VoicePrivacyError, match=rf"different: {named}\); give a new folder"):
         Parts(tmp_path, settings, [np.array(data)])
+
+
+def test_a_damaged_note_of_settings_is_named(tmp_path):
+    (tmp_path / "settings.json").write_text("")
+    with pytest.raises(VoicePrivacyError, match=r"settings.json is damaged; delete its folder"):
+        Parts(tmp_path, {"n": 1}, [])

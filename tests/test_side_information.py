@@ -46,6 +46,8 @@ def test_columns_are_taken_in_the_order_asked_for(tmp_path):
         ("speaker,town,town\na,x,y\n", {}, "column 'town' appears more than once"),
         ("speaker,town\na,x\n", {"columns": ["job"]}, "no column 'job'; its columns are 'speaker'"),
         ("speaker,town\na,x\n", {"speaker": "id"}, "no column 'id'"),
+        ("speaker,town\na,x\n", {"columns": ["town", "town"]}, "column 'town' appears more than"),
+        ("speaker,town\na,x\n", {"columns": ["speaker"]}, "'speaker' holds the speaker ids"),
     ],
 )
 def test_faults_are_named(tmp_path, text, options, message):

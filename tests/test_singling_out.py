@@ -414,6 +414,20 @@ def test_bad_requests_are_refused_with_what_to_do():
     refuse("1 targets are not enrolled.*'nobody'", targets=["nobody", "s00001"])
     refuse("calibration is 'none'", calibration="none")
     refuse("known_fractions 1.5", known_fractions=[1.5])
+    refuse(
+        "known_fractions 0.5, 0.5 must lie between 0 and 1, each once", known_fractions=[0.5] * 2
+    )
+    refuse("n_calibration is 0; expected a whole number from 1 up", n_calibration=0)
+    refuse("length is 0", length=0)
+    refuse("draws is 0", draws=0)
+    refuse("seed is -1; expected a whole number from 0 up", seed=-1)
+    refuse("N = 2.7 cannot", sizes=[2.7])
+    refuse(
+        "columns named 'level'", side_information=geography(12).rename({"level0": "level"}, axis=1)
+    )
+    opposite = corpus(12, 2, kind="b")
+    opposite.matrix[1] = -opposite.matrix[0]
+    refuse("1 means of embeddings are zero", enrolment=opposite)
     refuse("both in the pool and in the enrolment: 's00000-a000'", enrolment=corpus(12, 2))
     refuse("No speaker is eligible .12 in the pool, 12 utterances each needed", length=6)
     narrow = corpus(12, 2, kind="b", dimension=4)
@@ -439,7 +453,13 @@ def test_speakers_with_few_utterances_are_left_out_and_counted():
     pool = corpus(12, 10)
     short = pool.select((pool.speakers != "s00004") | (pool.utterances < "s00004-a041"))
     result = isolate(short, corpus(12, 2, kind="b"), sizes=[11], targets="all")
-    assert result.counts == {"eligible": 11, "left_out": 1, "without_side_information": 0}
+    assert result.counts == {
+        "eligible": 11,
+        "left_out": 1,
+        "without_side_information": 0,
+        "enrolled_not_in_pool": 0,
+        "enrolled_left_out": 1,
+    }
     assert "s00004" not in result.targets
 
 
@@ -447,3 +467,31 @@ def test_an_unknown_value_rules_nobody_out():
     codes = np.array([[0, 0], [0, 1], [1, 0], [0, -1], [-1, 0], [-1, -1]], np.int32)
     depths = kernel.shared_depths(codes, np.array([0, 3]))
     assert depths.tolist() == [[2, 1, 0, 2, 2, 2], [2, 2, 0, 2, 2, 2]]
+
+
+def test_a_target_without_side_information_is_not_known():
+    result = isolate(
+        corpus(12, 10), corpus(12, 2, kind="b"), sizes=[12], targets="all",
+        side_information=geography(10), missing="unknown",
+    )  # fmt: skip
+    unknown = np.isin(result.targets, ["s00010", "s00011"])
+    assert (result.target_known[0] == ~unknown[:, None]).all()
+
+
+def test_the_chance_level_is_not_known_where_calibration_is_unequal():
+    pool = corpus(12, 10)
+    short = pool.select((pool.speakers != "s00004") | (pool.utterances < "s00004-a045"))
+    uneven = isolate(short, corpus(12, 2, kind="b"), sizes=[12], targets="all")
+    assert uneven.summary().chance.isna().all()
+    assert not uneven.equal_calibration
+    even = isolate(short, corpus(12, 2, kind="b"), sizes=[12], targets="all", n_calibration=3)
+    assert even.summary().chance.notna().all()
+
+
+def test_the_length_of_a_vector_does_not_matter():
+    pool, enrolment = corpus(12, 10), corpus(12, 2, kind="b")
+    scales = np.resize(np.float32([1e-30, 1, 1e30]), len(pool))[:, None]
+    scaled = Embeddings(pool.utterances, pool.speakers, pool.matrix * scales)
+    first = isolate(pool, enrolment, sizes=[12], targets="all")
+    again = isolate(scaled, enrolment, sizes=[12], targets="all")
+    np.testing.assert_allclose(first.threshold, again.threshold, atol=1e-6)

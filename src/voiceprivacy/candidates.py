@@ -65,5 +65,6 @@ class Candidates:
 
     def target_known(self) -> np.ndarray:
         """Whether each target's own side information is disclosed, (fractions, T, draws)."""
-        known = [self.disclosed(f)[:, self.own].T for f in self.known_fractions]
-        return np.array(known) | self.always_known
+        known = np.array([self.disclosed(f)[:, self.own].T for f in self.known_fractions])
+        anything = (self.codes[self.own] >= 0).any(axis=1)
+        return (known | self.always_known) & anything[:, None]

@@ -45,12 +45,18 @@ def _missing(isolation: Isolation) -> Iterator[str]:
     if counts["left_out"]:
         yield (
             f"{counts['left_out']:,} of {counts['left_out'] + counts['eligible']:,} speakers of "
-            "the pool have too few utterances and were left out."
+            "the pool have too few utterances and were left out, "
+            f"{counts['enrolled_left_out']:,} enrolled ones among them."
         )
     if counts["without_side_information"]:
         yield (
             f"{counts['without_side_information']:,} of {counts['eligible']:,} speakers have no "
             "side information: they cannot be ruled out, and count as compatible with everybody."
+        )
+    if counts["enrolled_not_in_pool"]:
+        yield (
+            f"{counts['enrolled_not_in_pool']:,} enrolled speakers are not in the pool and are no "
+            "targets; check that both name speakers alike."
         )
     if len(isolation.targets) < FEW_TARGETS:
         yield (
@@ -61,13 +67,14 @@ def _missing(isolation: Isolation) -> Iterator[str]:
 
 def _calibration(isolation: Isolation) -> Iterator[str]:
     """Thresholds that miss, or miss unevenly."""
-    least, most = isolation.n_calibration.min(), isolation.n_calibration.max()
-    if least < most:
+    most = isolation.n_calibration.max()
+    if not isolation.equal_calibration:
         # The threshold of a target is the M-th highest of all calibration scores, M being its own.
         yield (
-            f"Targets have {least} to {most} calibration conversations. A threshold is set for one "
-            "expected match if all have as many; who has few gets a higher one. Raise "
-            f"min_conversations (up to {most + 1}), or lower n_calibration, to make them equal."
+            "Speakers have unequal numbers of calibration conversations. A threshold is set for "
+            "one expected match if all have as many; who has few gets a higher one, and the chance "
+            "level is not known. Raise min_conversations, or lower n_calibration, to make them "
+            "equal."
         )
     if most < FEW_CALIBRATIONS:
         yield (

@@ -80,8 +80,7 @@ def by_speaker(embeddings: Embeddings) -> SpeakerRows:
     """
     order = np.lexsort((embeddings.utterances, embeddings.speakers))
     speakers, counts = np.unique(embeddings.speakers, return_counts=True)
-    matrix = embeddings.matrix[order]
-    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    matrix = _unit(embeddings.matrix[order])
     return SpeakerRows(speakers, matrix, np.concatenate([[0], np.cumsum(counts)]))
 
 
@@ -173,14 +172,26 @@ def conversation_embeddings(matrix: np.ndarray, conversations: Conversations) ->
     if utterances.shape[1] > 1:
         for column in utterances.T[1:]:
             total += matrix[column]
-        total /= np.linalg.norm(total, axis=1, keepdims=True)
+        total = _unit(total)
     return total
 
 
 def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
     """Return each speaker's unit mean of unit utterances, shape (S, d)."""
-    total = np.add.reduceat(rows.matrix, rows.start[:-1], axis=0)
-    return total / np.linalg.norm(total, axis=1, keepdims=True)
+    return _unit(np.add.reduceat(rows.matrix, rows.start[:-1], axis=0))
+
+
+def _unit(matrix: np.ndarray) -> np.ndarray:
+    """Scale rows to length 1, in place."""
+    # Squares are summed in double precision: those of very short or long rows leave float32.
+    norm = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+    if not norm.all():
+        raise VoicePrivacyError(
+            f"{(norm == 0).sum()} means of embeddings are zero: a speaker's utterances cancel out. "
+            "Check the extractor; opposite vectors of one voice are no embeddings."
+        )
+    matrix /= norm[:, None]
+    return matrix
 
 
 def _places(count: int, length: int, calibration: str, n_calibration: int) -> np.ndarray:

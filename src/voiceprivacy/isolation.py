@@ -37,6 +37,9 @@ class Isolation:
         The targets' own values, one row a target.
     counts
         How many speakers took part, were left out, or had no side information.
+    equal_calibration
+        Whether all speakers have as many calibration conversations. Otherwise the chance level is
+        not known (NaN): its formula needs equal numbers.
     """
 
     targets: np.ndarray
@@ -51,6 +54,7 @@ class Isolation:
     n_calibration: np.ndarray
     side_information: pd.DataFrame
     counts: dict[str, int]
+    equal_calibration: bool = True
 
     def summary(
         self, by: str | None = None, *, confidence: float = 0.95, seed: int = 0
@@ -111,6 +115,8 @@ class Isolation:
                 yield value, known == value
         elif by in self.side_information.columns:
             values = self.side_information[by]
+            if values.isna().all():
+                raise VoicePrivacyError(f"no target has a value in {by!r} to split by.")
             for value in sorted(values.dropna().unique()):
                 yield value, np.repeat((values == value).to_numpy()[:, None], known.shape[1], 1)
         else:
@@ -122,6 +128,8 @@ class Isolation:
         block = self.block[f]
         reference = conditional_reference(block)
         chance = chance_level(block, self.n_calibration[:, None, None, None])
+        if not self.equal_calibration:
+            chance = np.full(block.shape, np.nan)
         means = {
             name: _target_means(values, used)  # each (T, K, J)
             for name, values in {
@@ -143,10 +151,17 @@ class Isolation:
         }
         for name, values in means.items():
             low, high = cluster_bootstrap(values, confidence=confidence, seed=seed)
-            table[name] = np.nanmean(values, axis=0).ravel()
+            table[name] = _mean(values).ravel()
             table[f"{name}_se"] = np.ravel(cluster_standard_error(values))
             table[f"{name}_low"], table[f"{name}_high"] = np.ravel(low), np.ravel(high)
         return pd.DataFrame(table)
+
+
+def _mean(means: np.ndarray) -> np.ndarray:
+    """Average over targets; NaN where no target has a value."""
+    used = np.isfinite(means)
+    with np.errstate(invalid="ignore"):
+        return np.where(used, means, 0).sum(axis=0) / used.sum(axis=0)
 
 
 def _target_means(values: np.ndarray, used: np.ndarray) -> np.ndarray:

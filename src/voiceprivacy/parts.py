@@ -65,12 +65,21 @@ class Parts:
             with written_whole(path) as temporary:
                 temporary.write_text(text)
         elif path.read_text() != text:
-            before = json.loads(path.read_text())
+            before = _settings_in(path)
             changed = sorted(k for k in settings if settings[k] != before.get(k))
             raise VoicePrivacyError(
                 f"{self.folder} keeps parts of another run (different: {', '.join(changed)}); "
                 "give a new folder, or delete this one to start again."
             )
+
+
+def _settings_in(path: Path) -> dict[str, object]:
+    try:
+        return json.loads(path.read_text())
+    except ValueError:
+        raise VoicePrivacyError(
+            f"{path} is damaged; delete its folder to start the run again."
+        ) from None
 
 
 def _fingerprint(data: Iterable[np.ndarray]) -> str:

@@ -202,7 +202,7 @@ def label_evidence(fig: Figure, *labels: str) -> None:
         "hollow grey: published" if len(labels) > 1 and label == "published" else label
         for label in map(checked_evidence, dict.fromkeys(labels))
     ]
-    text = "Evidence: " + "; ".join(words)
+    text = "Evidence: " + "; ".join(words).replace("$", r"\$")  # no formulas in names
     fig.text(0.01, -0.01, text, va="top", color="0.3", fontsize=8, gid=_EVIDENCE)
 
 

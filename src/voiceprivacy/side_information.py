@@ -46,10 +46,14 @@ def read_side_information(
     _refuse_repeated(heading, f"{path}: column")
     key = speaker or next((name for name in ("speaker", "spk_id") if name in heading), heading[0])
     columns = columns if columns is not None else [name for name in heading if name != key]
+    _refuse_repeated(columns, f"{path}: asked for column")
+    if key in columns:
+        raise VoicePrivacyError(f"{path}: {key!r} holds the speaker ids; disclose other columns.")
     absent = [name for name in [key, *columns] if name not in heading]
     if absent:
         raise VoicePrivacyError(
-            f"{path} has no column {listed(absent)}; its columns are {listed(heading, 20)}."
+            f"{path} has no column {listed(absent)}; its columns are {listed(heading, 20)}. "
+            "Values are separated by commas, in a .tsv file by tabs."
         )
     table = pd.DataFrame(rows[1:], columns=heading, dtype=object).map(str.strip)
     blank = (np.flatnonzero(table[key] == "") + 2).tolist()

@@ -33,6 +33,11 @@ from voiceprivacy.randomness import stream
 from voiceprivacy.side_information import encode
 
 SIGNAL_ONLY = "signal only"
+# Names that the summary gives to other things than side information.
+RESERVED = (
+    SIGNAL_ONLY, "known", "known_fraction", "level", "conversation_length", "n_speakers",
+    "targets", "evaluations",
+)  # fmt: skip
 
 
 def isolate(
@@ -122,6 +127,8 @@ def isolate(
     >>> result.summary()[["level", "n_speakers", "observed"]].values.tolist()
     [['signal only', 3, 1.0], ['signal only', 6, 1.0]]
     """
+    _check_counts(length=length, draws=draws, splits=splits, n_calibration=n_calibration)
+    _check_counts(least=0, seed=seed)
     needed = max(2, min_conversations) * length
     rows = with_at_least(by_speaker(pool), needed)
     enrolled = by_speaker(enrolment)
@@ -130,6 +137,7 @@ def isolate(
     _refuse_unlike(pool, enrolment)
     chosen = _choose_targets(targets, rows, enrolled, needed, seed)
     table = pd.DataFrame(index=rows.speakers) if side_information is None else side_information
+    _refuse_reserved(table.columns)
     codes, absent = encode(table, rows.speakers, missing=missing)
     if frozen_splits:
         draws, splits = draws * splits, 1
@@ -163,11 +171,16 @@ def isolate(
         conversation_length=length,
         target_known=candidates.target_known(),
         n_calibration=plans[0].n_calibration[candidates.own],
+        equal_calibration=bool(np.ptp(plans[0].n_calibration) == 0),
         side_information=table.reindex(chosen),
         counts={
             "eligible": len(rows.speakers),
             "left_out": n_pool - len(rows.speakers),
             "without_side_information": absent,
+            "enrolled_not_in_pool": len(np.setdiff1d(enrolled.speakers, pool.speakers)),
+            "enrolled_left_out": len(
+                np.setdiff1d(np.intersect1d(enrolled.speakers, pool.speakers), rows.speakers)
+            ),
         },
         **outcome,
     )
@@ -179,22 +192,38 @@ def _checked_sizes(sizes: Sequence[int], eligible: int, why: str) -> np.ndarray:
             f"No speaker is eligible ({why} each needed). Ask for shorter or fewer conversations, "
             "or bring more utterances of each speaker."
         )
-    sizes = np.unique(np.asarray(sizes, dtype=np.int64))
-    wrong = sizes[(sizes < 1) | (sizes > eligible)]
-    if len(wrong) or not len(sizes):
+    wrong = [size for size in sizes if size != int(size) or not 1 <= size <= eligible]
+    if wrong or not len(sizes):
         raise VoicePrivacyError(
-            f"N = {listed(wrong.tolist())} cannot be drawn: {eligible} speakers are eligible "
-            f"({why} each needed). Ask for sizes between 1 and {eligible}, or bring more speakers."
+            f"N = {listed(wrong)} cannot be drawn: {eligible} speakers are eligible "
+            f"({why} each needed). Ask for whole sizes from 1 to {eligible}, or bring more "
+            "speakers."
         )
-    return sizes
+    return np.unique(np.asarray(sizes, dtype=np.int64))
 
 
 def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
-    fractions = tuple(float(fraction) for fraction in fractions)
+    fractions = tuple(float(fraction) for fraction in np.atleast_1d(fractions))
     wrong = [fraction for fraction in fractions if not 0 <= fraction <= 1]
-    if wrong or not fractions:
-        raise VoicePrivacyError(f"known_fractions {listed(wrong)} must lie between 0 and 1.")
+    if wrong or not fractions or len(set(fractions)) < len(fractions):
+        raise VoicePrivacyError(
+            f"known_fractions {listed(wrong or fractions)} must lie between 0 and 1, each once."
+        )
     return fractions
+
+
+def _check_counts(least: int = 1, **counts: int) -> None:
+    for name, count in counts.items():
+        if count != int(count) or count < least:
+            raise VoicePrivacyError(f"{name} is {count}; expected a whole number from {least} up.")
+
+
+def _refuse_reserved(columns: Sequence[str]) -> None:
+    if reserved := [name for name in columns if name in RESERVED]:
+        raise VoicePrivacyError(
+            f"Side-information columns named {listed(reserved)} would be taken for a summary's "
+            "own; rename them."
+        )
 
 
 def _refuse_unlike(pool: Embeddings, enrolment: Embeddings) -> None:

@@ -28,6 +28,9 @@ class _Commands(click.Group):
         except VoicePrivacyError as error:
             click.echo(f"Error: {error}", err=True)
             sys.exit(1)
+        except OSError as error:
+            click.echo(f"Error: {error.strerror or error}: {error.filename or 'a file'}", err=True)
+            sys.exit(1)
         except KeyboardInterrupt:
             click.echo(
                 "Interrupted. What was finished is kept; run the same command again.", err=True

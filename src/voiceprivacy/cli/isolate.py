@@ -37,7 +37,7 @@ def _list_of(kind: type) -> Callable:
 
 
 def _targets(context, parameter, text: str) -> int | str:
-    if text == "all" or text.isdigit():
+    if text == "all" or text.isdecimal():
         return text if text == "all" else int(text)
     raise click.BadParameter(f"expected a number or all, not {text!r}.")
 
@@ -67,6 +67,7 @@ def _targets(context, parameter, text: str) -> int | str:
 @click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option("--calibration", type=click.Choice(CALIBRATIONS), default="disjoint")
+@click.option("--n-calibration", type=click.IntRange(min=1), default=9, show_default=True)
 @click.option("--min-conversations", type=click.IntRange(min=2), default=2, show_default=True)
 @click.option("--frozen-splits", is_flag=True, help="One shuffle of utterances, as the authors'.")
 @click.option("--known-fractions", callback=_list_of(float), default="1", metavar="F,F")
@@ -99,6 +100,8 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
         raise VoicePrivacyError(
             f"{results} is already there; choose another --out, or --overwrite."
         )
+    if overwrite:
+        shutil.rmtree(out / "parts", ignore_errors=True)
     if columns and not table:
         raise VoicePrivacyError("--columns needs --side-information, the table they stand in.")
     voices, known = read_embeddings(pool), read_embeddings(enrolment)
@@ -115,12 +118,12 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
         **protocol,
     )
     summary = isolation.summary(by)
-    with written_whole(results) as temporary:
-        summary.to_csv(temporary, index=False, lineterminator="\n")
     evidence = evidence_of("simulated") if corpus == "simulated" else evidence_of(
         "speech", corpus=corpus or pool.name
     )  # fmt: skip
     _draw(isolation, evidence, out / "isolation.png")
+    with written_whole(results) as temporary:
+        summary.to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(out / "parts")
     _report(isolation)
     click.echo(f"Table: {results.resolve()}\nFigure: {(out / 'isolation.png').resolve()}")
