@@ -86,7 +86,8 @@ def test_a_failing_cell_is_told_in_few_lines_and_the_run_so_far_is_kept(tmp_path
         tmp_path / "a.ipynb", "print('before')", "table = {}\ntable['OA']  # here", "print('after')"
     )
     out = tmp_path / "out.ipynb"
-    out.write_text("a former good run")
+    former = '{"metadata": {"papermill": {}}, "cells": ["a former good run"]}'
+    out.write_text(former)
     with pytest.raises(VoicePrivacyError) as caught:
         run_notebook(notebook, out)
     partial = tmp_path / "out.partial.ipynb"
@@ -97,7 +98,7 @@ def test_a_failing_cell_is_told_in_few_lines_and_the_run_so_far_is_kept(tmp_path
         f"The run so far: {partial}",
     ]
     assert printed(partial) == "before\n"
-    assert out.read_text() == "a former good run"
+    assert out.read_text() == former
 
 
 def test_a_kernel_that_dies_is_told_and_the_run_so_far_is_kept(tmp_path):
@@ -128,3 +129,14 @@ def test_notebooks_side_by_side_do_not_meet(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda n: run_notebook(notebook, outs[n], {"n": n}), range(4)))
     assert [printed(out) for out in outs] == ["0\n", "1\n", "2\n", "3\n"]
+
+
+def test_only_an_executed_copy_is_replaced(tmp_path):
+    notebook = write(tmp_path / "a.ipynb", "print(n)")
+    mine = write(tmp_path / "mine.ipynb", "print('by hand')")
+    before = mine.read_bytes()
+    with pytest.raises(VoicePrivacyError, match="is there already and is no executed copy"):
+        run_notebook(notebook, mine)
+    assert mine.read_bytes() == before
+    out = run_notebook(notebook, tmp_path / "out.ipynb")
+    assert printed(run_notebook(notebook, out, {"n": 2})) == "2\n"

@@ -6,6 +6,7 @@ run side by side cannot take each other's ports, braces in a path mean braces, a
 notebook is never replaced by half of one.
 """
 
+import json
 import logging
 import os
 import re
@@ -75,12 +76,24 @@ def _check_output(notebook: Path, output: Path) -> None:
         )
     if output.is_dir():
         raise VoicePrivacyError(f"{output} is a folder; give the path of a file")
+    if output.exists() and not _is_executed_copy(output):
+        raise VoicePrivacyError(
+            f"{output} is there already and is no executed copy; give another path, or delete it"
+        )
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise VoicePrivacyError(
             f"cannot make the folder {output.parent}: {error.strerror}: {error.filename}"
         ) from None
+
+
+def _is_executed_copy(path: Path) -> bool:
+    """Whether papermill wrote the file, so that running again may replace it."""
+    try:
+        return "papermill" in json.loads(path.read_text(encoding="utf-8"))["metadata"]
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def _execute(notebook: Path, partial: Path, values: dict[str, Any], progress: bool) -> None:
