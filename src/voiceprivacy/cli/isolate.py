@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import matplotlib
 import numpy as np
+import pandas as pd
 
 from voiceprivacy.cautions import cautions
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
@@ -117,19 +118,20 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
         progress=True,
         **protocol,
     )
-    summary = isolation.summary(by)
+    overall = isolation.summary()
+    summary = overall if by is None else isolation.summary(by)
     evidence = evidence_of("simulated") if corpus == "simulated" else evidence_of(
         "speech", corpus=corpus or pool.name
     )  # fmt: skip
-    _draw(isolation, evidence, out / "isolation.png")
+    _draw(overall, evidence, out / "isolation.png")
     with written_whole(results) as temporary:
         summary.to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(out / "parts")
-    _report(isolation)
+    _report(isolation, overall)
     click.echo(f"Table: {results.resolve()}\nFigure: {(out / 'isolation.png').resolve()}")
 
 
-def _draw(isolation: Isolation, evidence: str, path: Path) -> None:
+def _draw(summary: pd.DataFrame, evidence: str, path: Path) -> None:
     """Draw isolation by N with everything that is disclosed, at the largest known fraction."""
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -143,8 +145,7 @@ def _draw(isolation: Isolation, evidence: str, path: Path) -> None:
     )
 
     use_style()
-    summary = isolation.summary()
-    summary = summary[summary["known_fraction"] == max(isolation.known_fractions)]
+    summary = summary[summary["known_fraction"] == summary["known_fraction"].max()]
     figure, axes = plt.subplots(figsize=(7, 4.2))
     isolation_curves(axes, summary)
     reference_curves(axes, summary)
@@ -155,12 +156,12 @@ def _draw(isolation: Isolation, evidence: str, path: Path) -> None:
     plt.close(figure)
 
 
-def _report(isolation: Isolation) -> None:
+def _report(isolation: Isolation, summary: pd.DataFrame) -> None:
     """Say in words who took part, what each level gives at the largest N, and what to mind."""
     click.echo(
         f"{isolation.counts['eligible']:,} speakers took part; {len(isolation.targets):,} targets."
     )
-    for known, table in isolation.summary().groupby("known_fraction"):
+    for known, table in summary.groupby("known_fraction"):
         table = table[table["n_speakers"] == np.max(isolation.sizes)]
         click.echo(f"N = {np.max(isolation.sizes):,}, {known:.0%} disclosed:")
         for row in table.itertuples():
