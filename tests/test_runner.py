@@ -9,7 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.runner import run_notebook
+from voiceprivacy.runner import _last_started, run_notebook
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
@@ -106,6 +106,19 @@ def test_a_kernel_that_dies_is_told_and_the_run_so_far_is_kept(tmp_path):
     with pytest.raises(VoicePrivacyError, match=r"the kernel died[^\n]*\n  import os"):
         run_notebook(notebook, tmp_path / "out.ipynb")
     assert printed(tmp_path / "out.partial.ipynb") == "before\n"
+
+
+def test_a_kernel_that_died_before_it_answered_is_laid_to_the_cell_that_was_sent(tmp_path):
+    """Its own times never came back; papermill's mark is there."""
+    notebook = write(tmp_path / "a.ipynb", "print('before')", "import os; os._exit(1)", "'after'")
+    document = nbformat.read(notebook, as_version=4)
+    for cell, start in zip(document.cells[-3:], ("12:00", "12:01", None), strict=True):
+        cell.metadata["papermill"] = {"start_time": start}
+    for cell in document.cells[:-3]:
+        cell.metadata["papermill"] = {"start_time": "11:59"}
+    document.cells[-3].metadata["execution"] = {"shell.execute_reply": "12:00"}
+    nbformat.write(document, notebook)
+    assert _last_started(notebook) == "import os; os._exit(1)"
 
 
 def test_an_output_that_is_the_notebook_or_no_notebook_is_refused(tmp_path):

@@ -168,7 +168,11 @@ def _failure(notebook: Path, partial: Path, error) -> str:
 
 
 def _last_started(partial: Path) -> str:
-    """The first line of the last cell that a partial copy shows as started."""
-    cells = read_notebook(partial).cells
-    started = [cell.source for cell in cells if cell.metadata.get("execution")]
+    """The first line of the last code cell that papermill started, as its partial copy tells.
+
+    Papermill's own mark is written before a cell is sent off. The kernel's times (``execution`` in
+    a cell's metadata) come back by message, which a kernel that dies at once never sends.
+    """
+    code = [cell for cell in read_notebook(partial).cells if cell.cell_type == "code"]
+    started = [cell.source for cell in code if cell.metadata["papermill"]["start_time"]]
     return started[-1].partition("\n")[0] if started else "(before the first cell)"
