@@ -30,7 +30,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	  echo "Name another one: make PYTHON=python3.12 ..."; exit 1; }
 	@$(RUN) -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@echo "Installing into $(VENV) (some minutes the first time) ..."
-	@$(PIP) -e '.[speech,demo,book,test]'
+	@$(PIP) -e '.[speech,words,attack,demo,book,test]'
 	@$(PIP) --no-deps Resemblyzer==0.1.4
 	@touch $@
 

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def shipped(folder: str, name: str = "") -> Path:
-    """Return the path of a shipped file or folder (`folder` is ``data`` or ``notebooks``).
+    """Return the path of a shipped file or folder; `folder` is config, data or notebooks.
 
     Raises
     ------
