@@ -12,7 +12,7 @@ NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 INSTALLED = $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install notebooks book test bench lint clean
+.PHONY: help install notebooks book keep test bench lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ notebooks: $(INSTALLED) ## run the notebooks that are not up to date
 
 book: notebooks ## run the notebooks, then build the book; prints its path last
 	@$(RUN) workflow/build_book.py $(PROFILE)
+
+keep: ## keep the last run's tables in data/reference_runs, with date, commit and machine
+	@$(RUN) workflow/keep_results.py $(PROFILE)
 
 test: $(INSTALLED) ## run the tests
 	$(RUN) -m pytest
