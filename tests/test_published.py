@@ -24,7 +24,7 @@ def test_every_item_has_a_name_of_its_own_and_a_place_in_the_paper(paper):
     table = published(paper)
     assert table["item"].is_unique
     assert (table["item"] != "").all()
-    assert table["locator"].str.match(r"(Sec\. (IV|V)-[A-D], para\. \d|Table [12]$)").all()
+    assert table["locator"].str.match(r"(Sec\. ((IV|V)-[A-D]|4\.2\.\d), para\. \d|Table [12]$)").all()
     assert set(table["kind"]) <= {"number", "bound", "ordering"}
 
 
@@ -82,6 +82,19 @@ def test_segreconcat_tables_share_two_numbers(src):
     assert numbers["table1_no_augmentation"] == numbers["table2_T8-5_Baseline_average"]
     best = numbers["table2_T8-5_SegReConcat+SpecAug_average"]
     assert numbers["table1_RR+concatenation+SpecAug"] == best
+
+
+def test_segreconcat_orderings_hold_in_its_own_tables(src):
+    numbers = src.query("kind == 'number' and subset == 'average'")
+    of_t8_5 = numbers[numbers["locator"] == "Table 1"].set_index("attacker")["value"]
+    table2 = numbers[numbers["locator"] == "Table 2"]
+    for item, row in src.query("kind == 'ordering'").iterrows():
+        values = of_t8_5
+        if "Baseline" in row["printed"]:
+            of_system = table2[table2["system"] == row["system"]]
+            values = of_system.set_index(of_system["attacker"].str.split(" ").str[0])["value"]
+        terms = [values[term] for term in row["printed"].split(" < ")]
+        assert terms == sorted(terms), item
 
 
 def test_both_papers_together_and_one_number():
