@@ -24,7 +24,8 @@ def test_every_item_has_a_name_of_its_own_and_a_place_in_the_paper(paper):
     table = published(paper)
     assert table["item"].is_unique
     assert (table["item"] != "").all()
-    assert table["locator"].str.match(r"(Sec\. ((IV|V)-[A-D]|4\.2\.\d), para\. \d|Table [12]$)").all()
+    place = r"(Sec\. ((IV|V)-[A-D]|4\.2\.\d), para\. \d|Table [12]$)"
+    assert table["locator"].str.match(place).all()
     assert set(table["kind"]) <= {"number", "bound", "ordering"}
 
 
