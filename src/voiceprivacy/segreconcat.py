@@ -5,20 +5,47 @@ An attacker who trains on such audio hears a speaker's words both in and out of 
 in memory, cheaply enough for every training step; `voiceprivacy.augment` does a folder.
 """
 
-import itertools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+from tqdm import tqdm
 
-from voiceprivacy._audio import RATE
-from voiceprivacy._orders import order_random
+from voiceprivacy._orders import order_acoustic, order_random, order_semantic
+from voiceprivacy._pieces import BOUNDARIES, in_order, pieces, rearranged
+from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.randomness import stream
+from voiceprivacy.segmentation import Segmentation
+
+__all__ = [
+    "BOUNDARIES",
+    "CONTROLS",
+    "ORDERS",
+    "STRATEGIES",
+    "Encoder",
+    "SegReConcat",
+    "order_acoustic",
+    "order_random",
+    "order_semantic",
+    "pieces",
+    "rearranged",
+]
 
 STRATEGIES = ("rr", "ar", "sr")
 CONTROLS = ("none", "same", "reversed")
-BOUNDARIES = ("gapless", "tight")
 ORDERS = ("original_first", "random")
+
+
+class Encoder(Protocol):
+    """What turns words into features of their meaning."""
+
+    name: str
+
+    def encode(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
+        """Encode words, each on its own, as (words, features)."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +71,17 @@ class SegReConcat:
         Seconds of cross-fade where words meet that did not, see `rearranged`.
     seed
         Seed of everything random.
+    encoder
+        What gives ``"sr"`` its features, such as a
+        `voiceprivacy.segmentation.WhisperRecogniser`.
+    orders
+        Orders by acoustic or semantic similarity that are known already, by utterance; they are
+        the same in every epoch and computed once. So an object serves one corpus.
 
     Raises
     ------
     VoicePrivacyError
-        If a setting is unknown.
+        If a setting is unknown, or ``"sr"`` has no encoder when it needs one.
 
     Examples
     --------
@@ -63,6 +96,8 @@ class SegReConcat:
     order: str = "original_first"
     crossfade: float = 0.0
     seed: int = 0
+    encoder: Encoder | None = field(default=None, compare=False)
+    orders: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
         _expect("strategy", self.strategy, (*STRATEGIES, *CONTROLS))
@@ -72,6 +107,22 @@ class SegReConcat:
             raise VoicePrivacyError(
                 f"a cross-fade of {self.crossfade} s; expected 0 to 1 s, usually below 0.02 s."
             )
+
+    @property
+    def name(self) -> str:
+        """All settings that change what comes out.
+
+        Examples
+        --------
+        >>> SegReConcat("rr").name
+        'rr, concatenated, gapless, original_first, crossfade 0 s, seed 0'
+        """
+        how = "concatenated" if self.concatenate else "alone"
+        settings = [self.strategy, how, self.boundaries, self.order]
+        settings += [f"crossfade {self.crossfade:g} s", f"seed {self.seed}"]
+        if self.strategy == "sr" and self.encoder is not None:
+            settings.append(self.encoder.name)
+        return ", ".join(settings)
 
     def augmented(
         self, samples: np.ndarray, spans: np.ndarray, utterance: str, epoch: int = 0
@@ -103,7 +154,7 @@ class SegReConcat:
             parts = [samples]
         else:
             order = self.word_order(samples, spans, utterance, epoch)
-            parts = _parts(samples, spans, order, self.boundaries, self.crossfade)
+            parts = in_order(samples, spans, order, self.boundaries, self.crossfade)
         if self.concatenate:
             last = self.order == "random" and self._toss(utterance, epoch)
             parts = [*parts, samples] if last else [samples, *parts]
@@ -112,150 +163,74 @@ class SegReConcat:
     def word_order(
         self, samples: np.ndarray, spans: np.ndarray, utterance: str, epoch: int = 0
     ) -> np.ndarray:
-        """Return the order of the words in the rearranged half, a permutation (k,)."""
-        return order_random(len(spans), stream(self.seed, "rr", utterance, epoch))
+        """Return the order of the words in the rearranged half, a permutation (k,).
+
+        Parameters are those of `augmented`. The controls keep the words in their order.
+
+        Raises
+        ------
+        VoicePrivacyError
+            If the order that is known has another number of words.
+        """
+        if self.strategy in CONTROLS or len(spans) < 2:
+            return np.arange(len(spans))
+        if self.strategy == "rr":
+            return order_random(len(spans), stream(self.seed, "rr", utterance, epoch))
+        if utterance not in self.orders:
+            self.orders[utterance] = self._by_similarity(samples, spans)
+        order = self.orders[utterance]
+        if len(order) != len(spans):
+            raise VoicePrivacyError(
+                f"utterance {utterance!r} has {len(spans)} words, but {len(order)} were put in "
+                "order before; make a new SegReConcat for another corpus or segmentation."
+            )
+        return order
+
+    def _by_similarity(self, samples: np.ndarray, spans: np.ndarray) -> np.ndarray:
+        lead, words = pieces(spans, len(samples), self.boundaries)
+        if self.strategy == "ar":
+            return order_acoustic(samples, words, lead)
+        if self.encoder is None:
+            raise VoicePrivacyError(
+                "rearranging by semantic similarity needs SegReConcat(..., encoder=...), such as "
+                "voiceprivacy.segmentation.WhisperRecogniser."
+            )
+        return order_semantic(self.encoder.encode([samples[a:b] for a, b in words.tolist()]))
+
+    def prepare(
+        self,
+        corpus: Corpus,
+        segmentation: Segmentation,
+        *,
+        workers: int = 1,
+        progress: bool = False,
+    ) -> None:
+        """Compute the orders by similarity of a whole corpus, so that training need not.
+
+        Parameters
+        ----------
+        corpus
+            What is going to be augmented.
+        segmentation
+            Its words.
+        workers
+            Threads.
+        progress
+            Show a bar on stderr.
+        """
+        if self.strategy not in ("ar", "sr"):
+            return
+
+        def one(row: int) -> None:
+            utterance = corpus.table["utterance"][row]
+            self.word_order(corpus.audio(row), segmentation.spans(utterance), utterance)
+
+        with ThreadPoolExecutor(workers) as pool:
+            list(tqdm(pool.map(one, range(len(corpus))), total=len(corpus), disable=not progress))
 
     def _toss(self, utterance: str, epoch: int) -> bool:
         """Whether the utterance itself comes last."""
         return bool(stream(self.seed, "halves", utterance, epoch).random() < 0.5)
-
-
-def pieces(
-    spans: np.ndarray, n_samples: int, boundaries: str = "gapless"
-) -> tuple[int, np.ndarray]:
-    """Return which samples belong to which word.
-
-    Parameters
-    ----------
-    spans
-        Start and end of every word in samples, (k, 2), in order of time, not overlapping.
-    n_samples
-        Length of the utterance.
-    boundaries
-        ``"gapless"``: a word runs to the next one's start and the last one to the end of the
-        file, so that nothing is lost; what precedes the first word is the lead, which stays
-        first. ``"tight"``: a word runs from its start to its end; pauses, lead and tail are lost.
-
-    Returns
-    -------
-    tuple
-        Number of samples in the lead, and start and end of every piece, (k, 2).
-
-    Raises
-    ------
-    VoicePrivacyError
-        If the spans are out of order, overlap, are empty or leave the utterance.
-
-    Notes
-    -----
-    The paper says "word segments" (Sec. 3.1). The authors' code cuts tight for RR and SR, gapless
-    for AR; here either goes with every strategy.
-
-    Examples
-    --------
-    >>> lead, words = pieces(np.array([[2, 5], [6, 8]]), 10)
-    >>> lead, words.tolist()
-    (2, [[2, 6], [6, 10]])
-    >>> pieces(np.array([[2, 5], [6, 8]]), 10, "tight")[1].tolist()
-    [[2, 5], [6, 8]]
-    """
-    spans = _checked(spans, n_samples)
-    if boundaries == "tight" or not len(spans):
-        return 0, spans
-    return int(spans[0, 0]), np.column_stack([spans[:, 0], [*spans[1:, 0], n_samples]])
-
-
-def rearranged(
-    samples: np.ndarray,
-    spans: np.ndarray,
-    order: np.ndarray,
-    *,
-    boundaries: str = "gapless",
-    crossfade: float = 0.0,
-) -> np.ndarray:
-    """Return an utterance's words in another order.
-
-    Parameters
-    ----------
-    samples
-        The utterance, (n,).
-    spans
-        Its words, see `pieces`; with no words the utterance comes back as it is.
-    order
-        Which word comes first, second, ...: a permutation (k,).
-    boundaries
-        See `pieces`.
-    crossfade
-        Seconds over which words that meet are mixed. Both are continued into what follows or
-        precedes them in the utterance, so that the length stays what it is without a cross-fade.
-        It is shortened where words are shorter.
-
-    Returns
-    -------
-    numpy.ndarray
-        Lead and words; with ``"gapless"`` and no cross-fade a permutation of the samples.
-
-    Examples
-    --------
-    >>> rearranged(np.arange(10), np.array([[2, 5], [6, 8]]), np.array([1, 0])).tolist()
-    [0, 1, 6, 7, 8, 9, 2, 3, 4, 5]
-    """
-    return np.concatenate(_parts(samples, spans, order, boundaries, crossfade))
-
-
-def _parts(
-    samples: np.ndarray, spans: np.ndarray, order: np.ndarray, boundaries: str, crossfade: float
-) -> list[np.ndarray]:
-    """The lead and the words in their new order; without a cross-fade nothing is copied."""
-    lead, words = pieces(spans, len(samples), boundaries)
-    if not len(words):
-        return [samples]
-    places = words[order].tolist()
-    if lead:
-        places.insert(0, [0, lead])
-    parts = [samples[start:end] for start, end in places]
-    half = round(crossfade * RATE / 2)
-    return _faded(samples, parts, places, half) if half else parts
-
-
-def _faded(
-    samples: np.ndarray, parts: list[np.ndarray], places: list[list[int]], half: int
-) -> list[np.ndarray]:
-    """Mix the ends of parts that meet but did not, within `half` samples of where they meet."""
-    parts = [part.copy() for part in parts]
-    for (left, right), ((_, end), (start, _)) in zip(
-        itertools.pairwise(parts), itertools.pairwise(places), strict=True
-    ):
-        # Half a part at most: fades at its two ends must not meet.
-        reach = min(half, len(left) // 2, len(right) // 2)
-        if end == start or not reach:
-            continue
-        ramp = (np.arange(2 * reach, dtype=samples.dtype) + 0.5) / (2 * reach)
-        before, after = (_around(samples, place, reach) for place in (end, start))
-        left[-reach:], right[:reach] = np.split(before * (1 - ramp) + after * ramp, 2)
-    return parts
-
-
-def _around(samples: np.ndarray, place: int, reach: int) -> np.ndarray:
-    """The samples within `reach` of a place, silence beyond the utterance."""
-    first, last = place - reach, place + reach
-    inside = samples[max(first, 0) : last]
-    if len(inside) == 2 * reach:
-        return inside
-    return np.pad(inside, (max(-first, 0), max(last - len(samples), 0)))
-
-
-def _checked(spans: np.ndarray, n_samples: int) -> np.ndarray:
-    """`spans` as (k, 2), or an error."""
-    spans = np.asarray(spans, dtype=np.int64).reshape(-1, 2)
-    places = spans.ravel()
-    ordered = (places[1:] >= places[:-1]).all() and (spans[:, 0] < spans[:, 1]).all()
-    if len(spans) and not (ordered and places[0] >= 0 and places[-1] <= n_samples):
-        raise VoicePrivacyError(
-            f"words must follow one another within {n_samples} samples, each at least one sample "
-            f"long; got {spans.tolist()}."
-        )
-    return spans
 
 
 def _expect(what: str, value: str, known: tuple[str, ...]) -> None:
