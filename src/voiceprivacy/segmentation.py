@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from voiceprivacy._pocketsphinx import PocketSphinxRecogniser
 from voiceprivacy._repairs import MINIMUM, RULES, repaired
 from voiceprivacy._timestamps import read_timestamps, write_timestamps
+from voiceprivacy._whisper import WhisperRecogniser
 from voiceprivacy._words import (
     NO_WORDS_COLUMNS,
     REPAIR_COLUMNS,
@@ -34,8 +36,10 @@ __all__ = [
     "MINIMUM",
     "RULES",
     "Found",
+    "PocketSphinxRecogniser",
     "Recogniser",
     "Segmentation",
+    "WhisperRecogniser",
     "read_timestamps",
     "repaired",
     "segment",
