@@ -17,7 +17,7 @@ def read_spk2utt(path: Path) -> dict[str, str]:
         )
     speaker_of: dict[str, str] = {}
     seen: set[str] = set()
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in enumerate(utf8_lines(path), 1):
         if not line.strip():
             continue
         speaker, *utterances = line.split()
@@ -35,8 +35,8 @@ def read_spk2utt(path: Path) -> dict[str, str]:
     return speaker_of
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 text file."""
+def utf8_lines(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 text file."""
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:

@@ -1,0 +1,107 @@
+"""Kaldi's text tables, and the forms in which ``wav.scp`` names a sound file.
+
+Nothing in a table is ever run. The one command that data of the VoicePrivacy Challenges hold,
+``flac -c -d -s FILE |``, only decodes a file, so the file is read in its place.
+"""
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+from voiceprivacy._spk2utt import utf8_lines
+from voiceprivacy.corpora import READ
+from voiceprivacy.errors import VoicePrivacyError, listed
+
+FLAC_OPTIONS = re.compile(r"-[cdsf]+|--(decode|stdout|silent|force|totally-silent)")
+ARCHIVE = re.compile(r"\.ark:\d+(\[.*\])?$")
+
+
+class Row(NamedTuple):
+    """One line of a table: the rest of the line after its key, and its number."""
+
+    value: str
+    line: int
+
+
+class Sound(NamedTuple):
+    """Where a recording lies, or why it cannot be read from there."""
+
+    path: Path
+    fault: str = ""
+
+
+def read_table(path: Path) -> dict[str, Row]:
+    """Return the lines of a table by their first word, which must not repeat."""
+    if not path.is_file():
+        raise VoicePrivacyError(f"{path} is missing.")
+    table: dict[str, Row] = {}
+    twice = []
+    for number, line in enumerate(utf8_lines(path), 1):
+        if not line.strip():
+            continue
+        key, *rest = line.strip().split(maxsplit=1)
+        if key in table:
+            twice.append(f"{key} in lines {table[key].line} and {number}")
+        else:
+            table[key] = Row("".join(rest), number)
+    if twice:
+        raise VoicePrivacyError(f"{path}: {len(twice)} ids occur twice: {listed(twice)}.")
+    return table
+
+
+def read_wav_scp(path: Path, base: Path) -> dict[str, Sound]:
+    """Return where each recording lies; relative paths start at `base`."""
+    sounds = {}
+    for recording, (value, line) in read_table(path).items():
+        file, fault = _file_in(value)
+        sounds[recording] = Sound(base / file, fault and f"{path.name}, line {line}: {fault}")
+    return sounds
+
+
+def sounds_below(folder: Path) -> dict[str, Sound]:
+    """Return the sound files below a folder by their names without suffix."""
+    files = sorted(f for f in folder.rglob("*") if f.suffix.lower() in READ)
+    sounds = {file.stem: Sound(file) for file in files}
+    if len(sounds) < len(files):
+        raise VoicePrivacyError(
+            f"{folder}: {len(files)} sound files have {len(sounds)} names; without a wav.scp, "
+            "names must tell utterances apart."
+        )
+    return sounds
+
+
+def faults(sounds: dict[str, Sound]) -> dict[str, str]:
+    """Return what is wrong with recordings: their form in the table, or that they are absent."""
+    # One listing a folder: asking the disk for each of 100,000 files takes many times longer.
+    names: dict[Path, set[str]] = {}
+    found = {}
+    for recording, sound in sounds.items():
+        folder = sound.path.parent
+        if sound.fault:
+            found[recording] = sound.fault
+            continue
+        if folder not in names:
+            names[folder] = set(os.listdir(folder)) if folder.is_dir() else set()
+        if sound.path.name not in names[folder]:
+            found[recording] = f"no such file: {sound.path}"
+    return found
+
+
+def _file_in(value: str) -> tuple[str, str]:
+    """The file that an entry of wav.scp names, and what is wrong with it."""
+    if not value:
+        return "", "names no file"
+    if ARCHIVE.search(value):
+        return "", f"is an archive ({value}); expected a sound file"
+    if not value.endswith("|"):
+        return value, ""
+    try:
+        program, *words = shlex.split(value[:-1])
+    except ValueError:
+        program, words = "", []
+    files = [word for word in words if not FLAC_OPTIONS.fullmatch(word)]
+    if program == "flac" and len(files) == 1 and len(words) > 1:
+        return files[0], ""
+    return "", f"is a command, which is never run ({value}); write its output to a sound file"
