@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from voiceprivacy._audio import RATE
 from voiceprivacy._words import Found
@@ -131,13 +132,14 @@ class WhisperRecogniser:
         """
         if padding not in PADDINGS:
             raise VoicePrivacyError(f"padding {padding!r}; expected one of {listed(PADDINGS)}.")
-        pooled = []
-        for k, waveform in enumerate(waveforms):
-            if not len(waveform):
-                raise VoicePrivacyError(f"word {k} of {len(waveforms)} has no samples.")
-            frames = self._last_layer(np.asarray(waveform, np.float32), padding)
-            pooled.append(np.concatenate([frames.mean(axis=0), frames.max(axis=0)]))
-        return np.array(pooled, np.float32)
+        empty = [k for k, waveform in enumerate(waveforms) if not len(waveform)]
+        if empty:
+            raise VoicePrivacyError(f"words {listed(empty)} of {len(waveforms)} have no samples.")
+        # On cores that other work shares, more threads make such small products slower.
+        with threadpool_limits(limits=1):
+            layers = [self._last_layer(np.asarray(w, np.float32), padding) for w in waveforms]
+        pooled = [np.concatenate([x.mean(axis=0), x.max(axis=0)]) for x in layers]
+        return np.array(pooled, np.float32).reshape(len(layers), -1)
 
     def _last_layer(self, waveform: np.ndarray, padding: str) -> np.ndarray:
         """The encoder's output for one word, (frames, d)."""
