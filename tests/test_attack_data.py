@@ -1,0 +1,71 @@
+"""Speech for an attack: who trains, who enrols, who is tried, and where the words are."""
+
+import numpy as np
+import pytest
+
+from voiceprivacy.attack_data import spoken
+from voiceprivacy.errors import VoicePrivacyError
+
+pytest.importorskip("espeakng_loader")
+SMALL = {"n_training": 2, "n_evaluation": 4, "n_utterances": 3, "n_enrolment": 1}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("attack")
+
+
+@pytest.fixture(scope="module")
+def data(folder):
+    return spoken(folder, "mcadams", **SMALL, workers=2)
+
+
+def test_nobody_is_both_trained_on_and_tried(data):
+    groups = [set(data.training.table["speaker"])]
+    groups += [set(subset.trials.table["speaker"]) for subset in data.subsets.values()]
+    assert [len(group) for group in groups] == [2, 4, 4]
+    assert len(set.union(*groups)) == 10
+    for group in groups:
+        assert sorted(data.genders[s] for s in group)[: len(group) // 2] == ["female"] * (
+            len(group) // 2
+        )
+
+
+def test_an_utterance_enrols_or_is_tried(data):
+    for subset in data.subsets.values():
+        assert len(subset.enrolment) == 4 * 1
+        assert len(subset.trials) == 4 * 2
+        assert set(subset.enrolment.table["speaker"]) == set(subset.trials.table["speaker"])
+        assert not set(subset.enrolment.table["utterance"]) & set(subset.trials.table["utterance"])
+
+
+def test_words_lie_inside_the_anonymized_speech(data):
+    for row, utterance in enumerate(data.training.table["utterance"]):
+        spans = data.words.spans(utterance)
+        assert len(spans) >= 8
+        assert spans[-1, 1] <= len(data.training.audio(row))
+
+
+def test_words_move_with_the_tempo(folder, data):
+    """Anonymizers that stretch time say by how much."""
+    from voiceprivacy.anonymizers import ANONYMIZERS, by_name
+
+    stretching = [name for name in ANONYMIZERS if by_name(name).time_factor("10001", "u") != 1]
+    if not stretching:
+        pytest.skip("no shipped anonymizer changes the tempo")
+    moved = spoken(folder, stretching[0], **SMALL)
+    utterance = data.training.table["utterance"][0]
+    before, after = data.words.spans(utterance), moved.words.spans(utterance)
+    factor = len(moved.training.audio(0)) / len(data.training.audio(0))
+    np.testing.assert_allclose(after, before * factor, rtol=0.02, atol=900)
+
+
+def test_the_evidence_names_corpus_and_system(data):
+    assert data.training.name == "synthetic speech (eSpeak NG), mcadams"
+
+
+def test_numbers_that_leave_nothing_to_try_are_refused(tmp_path):
+    for wrong in ({"n_enrolment": 3}, {"n_evaluation": 3}, {"n_training": 1}):
+        with pytest.raises(VoicePrivacyError, match="utterances left to try"):
+            spoken(tmp_path, "mcadams", **(SMALL | wrong))
+    assert not list(tmp_path.iterdir())
