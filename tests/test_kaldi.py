@@ -167,6 +167,10 @@ def test_missing_genders_are_unknown_and_wrong_ones_refused(contradictory):
     (contradictory / "spk2gender").write_text("s0 f\ns1 n\n")
     with pytest.raises(VoicePrivacyError, match=r"1 lines with another gender.*s1 n \(line 2\)"):
         genders(contradictory)
+    (contradictory / "spk2gender").write_text("s1 f\nelse m\n")
+    assert genders(contradictory).to_dict() == {"s0": "", "s1": "female"}
+    (contradictory / "utt2spk").unlink()
+    assert genders(contradictory).to_dict() == {"else": "male", "s1": "female"}
 
 
 @pytest.mark.parametrize("name", ["wav.scp", "utt2spk", "text", "segments"])

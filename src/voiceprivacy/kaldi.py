@@ -95,14 +95,17 @@ def read_kaldi(
 def genders(folder: str | os.PathLike) -> pd.Series:
     """Return the gender of every speaker of a Kaldi directory, empty where it is not told.
 
+    Speakers are those of ``utt2spk``, else of ``spk2utt``, else of ``spk2gender`` itself.
+
     Raises
     ------
     VoicePrivacyError
         If ``spk2gender`` holds anything but f, m, female or male.
     """
     folder = Path(folder)
-    speakers = sorted(set(_speakers(folder).values()))
     told = read_table(folder / "spk2gender") if _has(folder, "spk2gender") else {}
+    listed_in = any(_has(folder, table) for table in ("utt2spk", "spk2utt"))
+    speakers = sorted(set(_speakers(folder).values()) if listed_in else told)
     wrong = [f"{s} {row.value} (line {row.line})" for s, row in told.items() if not _gender(row)]
     if wrong:
         raise VoicePrivacyError(
