@@ -59,7 +59,8 @@ def order_semantic(features: np.ndarray) -> np.ndarray:
     [1, 2, 0]
     """
     similarity = cosine_similarity(features)
-    return greedy_chain(similarity, int(np.argmax(similarity.sum(axis=0) - np.diag(similarity))))
+    others = similarity - np.diag(np.diag(similarity))
+    return greedy_chain(similarity, int(np.argmax(others.sum(axis=1))))
 
 
 def cosine_similarity(features: np.ndarray) -> np.ndarray:
