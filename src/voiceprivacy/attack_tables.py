@@ -1,0 +1,186 @@
+"""Tables of attack runs: equal error rates in per cent, with intervals, row against row.
+
+A run is one attacker, trained on one anonymization system with one row's augmentation under one
+seed. Intervals resample speakers and, where there are several, training seeds; with one seed they
+know nothing of the chance in training, which moves results as much.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.verification import Estimate, Verification, mean_eer, paired_difference
+
+BASELINE = "no augmentation"
+
+
+@dataclass(frozen=True, eq=False)
+class AttackRun:
+    """A finished run.
+
+    Parameters
+    ----------
+    system, row, seed
+        What was attacked, with which augmentation, under which training seed.
+    verification
+        The scores of its trials.
+    steps
+        Training steps done, and which of them gave the model that was scored.
+    best_step
+        The step with the lowest development loss.
+    dev_loss
+        That loss.
+    accuracy
+        Share of training pieces whose speaker was named rightly, at the end.
+    """
+
+    system: str
+    row: str
+    seed: int
+    verification: Verification
+    steps: int
+    best_step: int
+    dev_loss: float
+    accuracy: float
+
+
+Groups = Mapping[tuple[str, str], Sequence[AttackRun]]
+
+
+def grouped(runs: Sequence[AttackRun]) -> dict[tuple[str, str], list[AttackRun]]:
+    """Return the runs of each system and row, in the order of their seeds."""
+    groups: dict[tuple[str, str], list[AttackRun]] = {}
+    for run in sorted(runs, key=lambda run: run.seed):
+        groups.setdefault((run.system, run.row), []).append(run)
+    wanted = list(dict.fromkeys((run.system, run.row) for run in runs))
+    return {key: groups[key] for key in wanted}
+
+
+def summary(runs: Sequence[AttackRun], baseline: str = BASELINE) -> pd.DataFrame:
+    """Return one line a system and row.
+
+    Parameters
+    ----------
+    runs
+        Of any systems, rows and seeds.
+    baseline
+        The row that others of their system are compared with, in pairs on the same trials and
+        seeds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``system``, ``row``, ``seeds``, ``steps`` (mean, as are ``best step``, ``dev loss`` and
+        ``accuracy``), ``eer``, ``eer_low``, ``eer_high`` in per cent, and ``difference`` (to the
+        baseline's, in points) with its ends; NaN for the baseline itself and where it was not run.
+    """
+    groups = grouped(runs)
+    rows = []
+    for (system, row), own in groups.items():
+        base = groups.get((system, baseline), [])
+        against = _difference(own, base) if row != baseline else None
+        rows.append(
+            {
+                "system": system,
+                "row": row,
+                "seeds": len(own),
+                "steps": round(np.mean([run.steps for run in own])),
+                "best step": round(np.mean([run.best_step for run in own])),
+                "dev loss": np.mean([run.dev_loss for run in own]),
+                "accuracy": np.mean([run.accuracy for run in own]),
+                **_named("eer", mean_eer([run.verification for run in own])),
+                **_named("difference", against),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def difference(runs: Sequence[AttackRun], first: tuple[str, str], second: tuple[str, str]):
+    """Return EER of `first` minus EER of `second`, each (system, row), in points.
+
+    Only seeds that both have are used.
+
+    Returns
+    -------
+    Estimate
+        In points of per cent.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If one of the two was not run, or they have no seed in common.
+    """
+    groups = grouped(runs)
+    if absent := [key for key in (first, second) if key not in groups]:
+        raise VoicePrivacyError(f"no runs of {listed(absent)}; there are {listed(groups, 30)}.")
+    estimate = _difference(groups[first], groups[second])
+    if estimate is None:
+        raise VoicePrivacyError(f"{first} and {second} were run under no common seed.")
+    return Estimate(*(100 * value for value in estimate))
+
+
+def cells(runs: Sequence[AttackRun]) -> pd.DataFrame:
+    """Return EERs by subset and gender in per cent, averaged over seeds, as in Table 2.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``system``, ``row``, then one column a subset and gender (``"dev female"``), the subset's
+        average (``"dev"``) and ``"average"``.
+    """
+    rows = []
+    for (system, row), own in grouped(runs).items():
+        tables = [run.verification.table() for run in own]
+        rates = 100 * pd.concat(tables).groupby(["subset", "gender"])["EER (fraction)"].mean()
+        found = {"system": system, "row": row}
+        for subset, rate in rates.groupby(level="subset"):
+            found |= {f"{subset} {gender}": value for (_, gender), value in rate.items()}
+            found[subset] = rate.mean()
+        found["average"] = 100 * np.mean([run.verification.eer for run in own])
+        rows.append(found)
+    return pd.DataFrame(rows)
+
+
+def every_run(runs: Sequence[AttackRun]) -> pd.DataFrame:
+    """Return one line a run: system, row, seed, steps, best step, dev loss, accuracy, EER (%)."""
+    return pd.DataFrame(
+        {
+            "system": [run.system for run in runs],
+            "row": [run.row for run in runs],
+            "seed": [run.seed for run in runs],
+            "steps": [run.steps for run in runs],
+            "best step": [run.best_step for run in runs],
+            "dev loss": [run.dev_loss for run in runs],
+            "accuracy": [run.accuracy for run in runs],
+            "eer": [100 * run.verification.eer for run in runs],
+        }
+    )
+
+
+def in_words(estimate: Estimate) -> str:
+    """Say whether a difference of EERs can be told from nothing.
+
+    Examples
+    --------
+    >>> in_words(Estimate(-2.0, -3.1, -0.9, 0.5)), in_words(Estimate(1.0, -0.5, 2.5, 0.7))
+    ('lower', 'cannot be told apart')
+    """
+    if estimate.high < 0:
+        return "lower"
+    return "higher" if estimate.low > 0 else "cannot be told apart"
+
+
+def _difference(own: Sequence[AttackRun], base: Sequence[AttackRun]) -> Estimate | None:
+    """Paired over the seeds that both have."""
+    by_seed = {run.seed: run.verification for run in base}
+    pairs = [(run.verification, by_seed[run.seed]) for run in own if run.seed in by_seed]
+    return paired_difference(*map(list, zip(*pairs, strict=True))) if pairs else None
+
+
+def _named(name: str, estimate: Estimate | None) -> dict[str, float]:
+    """An estimate and its ends in per cent, as columns."""
+    value, low, high, _ = estimate or (np.nan,) * 4
+    return {name: 100 * value, f"{name}_low": 100 * low, f"{name}_high": 100 * high}
