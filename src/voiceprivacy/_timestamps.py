@@ -64,7 +64,12 @@ def read_timestamps(path: str | os.PathLike, corpus: Corpus) -> Segmentation:
         if utterance not in found:
             without.append((utterance, "not in the file", str(path)))
             continue
-        spans, texts, mended = repaired(found[utterance], _n_samples(file, start, end))
+        try:
+            n_samples = _n_samples(file, start, end)
+        except VoicePrivacyError as error:
+            without.append((utterance, "unreadable", str(error)))
+            continue
+        spans, texts, mended = repaired(found[utterance], n_samples)
         words += [(utterance, text, *span) for text, span in zip(texts, spans, strict=True)]
         repairs += [(utterance, *repair) for repair in mended]
         if not len(spans):
@@ -134,7 +139,10 @@ def _n_samples(file: str, start: float, end: float) -> int:
     """Samples of an utterance at 16 kHz, from the header where it can be trusted."""
     if math.isnan(start) and math.isnan(end):
         soundfile, _ = audio_packages()
-        info = soundfile.info(file)
+        try:
+            info = soundfile.info(file)
+        except (OSError, RuntimeError) as error:
+            raise VoicePrivacyError(f"{file} cannot be decoded ({error}).") from error
         if info.samplerate == RATE and info.format in EXACT:
             return info.frames
     return len(read_audio(file, start, end))
