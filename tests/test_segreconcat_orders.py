@@ -153,8 +153,9 @@ class Initials:
     def __init__(self):
         self.calls = 0
 
-    def encode(self, waveforms):
+    def encode(self, waveforms, padding="short"):
         self.calls += 1
+        self.padding = padding
         return np.array([waveform[:2] for waveform in waveforms])
 
 
@@ -168,6 +169,9 @@ def test_semantic_order_encodes_each_piece_once():
     for epoch in range(3):
         assert method.word_order(samples, spans, "u", epoch).tolist() == [1, 2, 0]
     assert encoder.calls == 1
+    assert encoder.padding == "short"
+    SegReConcat("sr", encoder=encoder, padding="window").word_order(samples, spans, "u")
+    assert encoder.padding == "window"
     assert method.orders["u"].tolist() == [1, 2, 0]
 
 

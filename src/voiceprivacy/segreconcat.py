@@ -44,7 +44,7 @@ class Encoder(Protocol):
 
     name: str
 
-    def encode(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
+    def encode(self, waveforms: Sequence[np.ndarray], padding: str = "short") -> np.ndarray:
         """Encode words, each on its own, as (words, features)."""
 
 
@@ -71,6 +71,9 @@ class SegReConcat:
         Seconds of cross-fade where words meet that did not, see `rearranged`.
     seed
         Seed of everything random.
+    padding
+        What the encoder of ``"sr"`` is given: ``"short"``, the word, or ``"window"``, the word in
+        30 s of silence as the authors do.
     encoder
         What gives ``"sr"`` its features, such as a
         `voiceprivacy.segmentation.WhisperRecogniser`.
@@ -96,6 +99,7 @@ class SegReConcat:
     order: str = "original_first"
     crossfade: float = 0.0
     seed: int = 0
+    padding: str = "short"
     encoder: Encoder | None = field(default=None, compare=False)
     orders: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
@@ -121,7 +125,7 @@ class SegReConcat:
         settings = [self.strategy, how, self.boundaries, self.order]
         settings += [f"crossfade {self.crossfade:g} s", f"seed {self.seed}"]
         if self.strategy == "sr" and self.encoder is not None:
-            settings.append(self.encoder.name)
+            settings += [f"{self.padding} padding", self.encoder.name]
         return ", ".join(settings)
 
     def augmented(
@@ -195,7 +199,8 @@ class SegReConcat:
                 "rearranging by semantic similarity needs SegReConcat(..., encoder=...), such as "
                 "voiceprivacy.segmentation.WhisperRecogniser."
             )
-        return order_semantic(self.encoder.encode([samples[a:b] for a, b in words.tolist()]))
+        waveforms = [samples[start:end] for start, end in words.tolist()]
+        return order_semantic(self.encoder.encode(waveforms, self.padding))
 
     def prepare(
         self,
