@@ -1,0 +1,174 @@
+"""From one corpus to another: each utterance changed and written once, resumed when stopped.
+
+Files are ``<speaker>/<utterance>.flac`` (16 kHz, mono, 16 bits), the same for any number of
+workers and any order of the corpus.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from voiceprivacy._audio import RATE, audio_packages
+from voiceprivacy.corpora import REPORT_COLUMNS, Corpus
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.files import written_whole
+
+MANIFEST = "manifest.json"
+UTTERANCES = "utterances.csv"
+
+
+@dataclass(frozen=True)
+class Job:
+    """An utterance, its row in the corpus, the file it comes from and the one it goes to."""
+
+    row: int
+    utterance: str
+    speaker: str
+    source: Path
+    path: Path
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the file was written after its source."""
+        return self.path.exists() and self.path.stat().st_mtime >= self.source.stat().st_mtime
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an utterance: its length and the file's comment; or why there is no file."""
+
+    n_samples: int = 0
+    comment: str = ""
+    reason: str = ""
+    detail: str = ""
+
+
+def jobs(corpus: Corpus, out: Path) -> list[Job]:
+    """One job an utterance.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the folder holds what is to be read, or two utterances would become one file.
+    """
+    columns = (corpus.table[name] for name in ("utterance", "speaker", "path"))
+    todo = [
+        Job(row, utterance, speaker, Path(path), out / _place(utterance, speaker))
+        for row, (utterance, speaker, path) in enumerate(zip(*columns, strict=True))
+    ]
+    inside = [job.source for job in todo if job.source.resolve().is_relative_to(out.resolve())]
+    if inside:
+        raise VoicePrivacyError(
+            f"{out} holds audio that is to be read ({inside[0]}); name another folder, outside "
+            "the corpus."
+        )
+    places = pd.Series([str(job.path) for job in todo])
+    if places.duplicated().any():
+        raise VoicePrivacyError(
+            f"two utterances would be written to {listed(places[places.duplicated()])}; "
+            "rename one of each."
+        )
+    return todo
+
+
+def claim(out: Path, settings: Mapping[str, object]) -> None:
+    """Note in the folder what is made there, or check that it is the same as noted.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the folder holds anything else.
+    """
+    path = out / MANIFEST
+    if path.is_file():
+        _refuse_other(path, json.loads(json.dumps(settings)))
+    elif out.exists() and any(out.iterdir()):
+        raise VoicePrivacyError(f"{out} holds other files; name a new folder.")
+    else:
+        with written_whole(path) as temporary:
+            text = json.dumps(settings, indent=2, sort_keys=True)
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def all_done(
+    do: Callable[[Job], Outcome], todo: list[Job], workers: int, progress: bool
+) -> list[Outcome]:
+    """Do all jobs, in some order; the first error stops everything."""
+    if workers < 1:
+        raise VoicePrivacyError(f"{workers} workers cannot work; expected 1 or more.")
+    bar = partial(tqdm, total=len(todo), disable=not progress, unit="utterance")
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            return list(bar(pool.map(do, todo)))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def write(path: Path, samples: np.ndarray, comment: str) -> Outcome:
+    """Write an utterance whole, with a comment inside the file."""
+    soundfile, _ = audio_packages()
+    with (
+        written_whole(path) as temporary,
+        soundfile.SoundFile(temporary, "w", RATE, channels=1, subtype="PCM_16") as file,
+    ):
+        file.comment = comment
+        file.write(samples)
+    return Outcome(len(samples), comment)
+
+
+def found(path: Path) -> Outcome:
+    """Return what was written before.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the file is damaged.
+    """
+    soundfile, _ = audio_packages()
+    try:
+        with soundfile.SoundFile(path) as file:
+            return Outcome(file.frames, file.comment)
+    except (OSError, RuntimeError) as error:
+        raise VoicePrivacyError(
+            f"{path} cannot be read ({error}); remove it, and it is made again."
+        ) from error
+
+
+def longer(report: pd.DataFrame, rows: list[tuple[str, object, str, str]]) -> pd.DataFrame:
+    """A corpus's report with more rows."""
+    more = pd.DataFrame(rows, columns=REPORT_COLUMNS, dtype=str)
+    return pd.concat([report, more], ignore_index=True)
+
+
+def _place(utterance: str, speaker: str) -> PurePosixPath:
+    """Where an utterance lies below the folder; ids may be paths that begin with the speaker."""
+    below = PurePosixPath(utterance)
+    if below.parts[0] != speaker:
+        below = speaker / below
+    if below.is_absolute() or ".." in below.parts or os.sep in speaker:
+        raise VoicePrivacyError(
+            f"utterance {utterance!r} of speaker {speaker!r} makes no file name; rename it."
+        )
+    return below.parent / f"{below.name}.flac"
+
+
+def _refuse_other(path: Path, wanted: Mapping[str, object]) -> None:
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+        differing = sorted(key for key in wanted if before.get(key) != wanted[key])
+    except (ValueError, AttributeError):
+        raise VoicePrivacyError(f"{path} is damaged; remove its folder to start again.") from None
+    if differing:
+        raise VoicePrivacyError(
+            f"{path.parent} holds the output of another run (different: {', '.join(differing)}); "
+            "name another folder, or remove this one."
+        )

@@ -1,0 +1,165 @@
+"""SegReConcat over a corpus: FLAC files to train on, made once."""
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from voiceprivacy import _conversion as conversion
+from voiceprivacy._audio import RATE
+from voiceprivacy._conversion import UTTERANCES, Job, Outcome
+from voiceprivacy.corpora import COLUMNS, Corpus
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.files import written_whole
+from voiceprivacy.segmentation import Segmentation
+from voiceprivacy.segreconcat import STRATEGIES, SegReConcat, pieces
+
+NOTES = {
+    "no words": "is its own rearrangement",
+    "one word": "is its own rearrangement",
+    "clipped": "goes beyond full scale, where it was cut",
+}
+
+
+def augment(
+    corpus: Corpus,
+    segmentation: Segmentation,
+    method: SegReConcat,
+    out: str | os.PathLike,
+    *,
+    workers: int = 1,
+    progress: bool = False,
+) -> Corpus:
+    """Augment every utterance of a corpus into a folder.
+
+    Parameters
+    ----------
+    corpus
+        What to augment.
+    segmentation
+        Its words.
+    method
+        How; every utterance has its own random numbers.
+    out
+        A new or empty folder, or one in which this very run was begun: finished files are kept,
+        unless their source is younger or their words have changed. It gets
+        ``<speaker>/<utterance>.flac`` (16 kHz, mono, 16 bits), ``utterances.csv`` (utterance,
+        speaker, number of words, their order in the rearranged half, seconds, note) and a
+        manifest.
+    workers
+        Threads. Files are the same for any number of them and any order of the corpus.
+    progress
+        Show a bar on stderr.
+
+    Returns
+    -------
+    Corpus
+        The same ids and speakers. `Corpus.skipped` gains the files that cannot be read
+        (``unreadable``) and those whose words lie outside (``words outside``), `Corpus.notes` the
+        utterances with ``no words`` or ``one word`` and those that were ``clipped``.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If `out` holds something else or any source, words of an utterance are unknown, or nothing
+        can be augmented.
+    """
+    out = Path(out)
+    unknown = sorted(set(corpus.table["utterance"]) - set(segmentation.utterances))
+    if unknown:
+        raise VoicePrivacyError(
+            f"words of {segmentation.name} say nothing about {len(unknown)} of {len(corpus)} "
+            f"utterances: {listed(unknown)}; find words in this very corpus."
+        )
+    todo = conversion.jobs(corpus, out)
+    made = {"corpus": corpus.name, "words": segmentation.name, "augmentation": method.name}
+    conversion.claim(out, made)
+    do = partial(_done, corpus, segmentation, method)
+    outcomes = conversion.all_done(do, todo, workers, progress)
+    result = _result(corpus, todo, outcomes)
+    _write_utterances(out / UTTERANCES, segmentation, todo, outcomes)
+    return result
+
+
+def _done(corpus: Corpus, segmentation: Segmentation, method: SegReConcat, job: Job) -> Outcome:
+    """Augment one utterance, unless it is there already."""
+    spans = segmentation.spans(job.utterance)
+    words = hashlib.sha256(spans.tobytes()).hexdigest()[:16]
+    try:
+        if job.is_done and _told(before := conversion.found(job.path))["words"] == words:
+            return before
+        samples = corpus.audio(job.row)
+    except (VoicePrivacyError, OSError) as error:
+        return Outcome(reason="unreadable", detail=str(error))
+    try:
+        pieces(spans, len(samples))
+    except VoicePrivacyError as error:
+        return Outcome(reason="words outside", detail=str(error))
+    augmented = method.augmented(samples, spans, job.utterance)
+    order = method.word_order(samples, spans, job.utterance).tolist()
+    told = {
+        "words": words,
+        "order": order if method.strategy in STRATEGIES else [],
+        "notes": _notes(len(spans), augmented),
+    }
+    return conversion.write(job.path, augmented, json.dumps(told))
+
+
+def _notes(n_words: int, samples: np.ndarray) -> list[str]:
+    few = ["no words", "one word"][n_words : n_words + 1]
+    return few + ["clipped"] * bool(np.abs(samples).max() > 1)
+
+
+def _told(outcome: Outcome) -> dict:
+    """What a file's comment says; nothing where another program wrote it."""
+    try:
+        return json.loads(outcome.comment) | {}
+    except (ValueError, TypeError):
+        return {"words": None}
+
+
+def _result(corpus: Corpus, todo: list[Job], outcomes: list[Outcome]) -> Corpus:
+    """The corpus of what was written, with a report of the rest."""
+    rows, skipped, notes = [], [], []
+    for job, outcome in zip(todo, outcomes, strict=True):
+        if outcome.reason:
+            skipped.append((job.utterance, job.source, outcome.reason, outcome.detail))
+            continue
+        rows.append((job.utterance, job.speaker, str(job.path), np.nan, np.nan))
+        notes += [(job.utterance, job.source, n, NOTES[n]) for n in _told(outcome)["notes"]]
+    if not rows:
+        details = [outcome.detail for outcome in outcomes]
+        raise VoicePrivacyError(f"{corpus.name}: nothing was augmented: {listed(details, 3)}.")
+    return replace(
+        corpus,
+        table=pd.DataFrame(rows, columns=COLUMNS),
+        skipped=conversion.longer(corpus.skipped, skipped),
+        notes=conversion.longer(corpus.notes, notes),
+    )
+
+
+def _write_utterances(
+    path: Path, segmentation: Segmentation, todo: list[Job], outcomes: list[Outcome]
+) -> None:
+    """Write the table of what lies in the folder, by id."""
+    rows = [
+        (
+            job.utterance,
+            job.speaker,
+            len(segmentation.spans(job.utterance)),
+            " ".join(map(str, _told(outcome)["order"])),
+            outcome.n_samples / RATE,
+            ", ".join(_told(outcome)["notes"]),
+        )
+        for job, outcome in zip(todo, outcomes, strict=True)
+        if not outcome.reason
+    ]
+    columns = ["utterance", "speaker", "words", "order", "seconds", "note"]
+    table = pd.DataFrame(rows, columns=columns).sort_values("utterance")
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
