@@ -94,7 +94,7 @@ def _timed_speech(found: list[Found], repairs: list[Repair]) -> list[Found]:
 
 def _without_loops(found: list[Found], repairs: list[Repair]) -> list[Found]:
     """Words with phrases that are said over and over said once; none if that is all there is."""
-    texts = [_plain(word.word) for word in found]
+    texts = [plain(word.word) for word in found]
     kept: list[Found] = []
     loops: list[Found] = []
     k = 0
@@ -129,7 +129,7 @@ def _loop(texts: list[str], k: int) -> tuple[int, int]:
     return best
 
 
-def _plain(word: str) -> str:
+def plain(word: str) -> str:
     """A word without case and punctuation."""
     return "".join(c for c in word.casefold() if c.isalnum())
 
