@@ -15,30 +15,9 @@ from voiceprivacy.anonymize import UTTERANCES, anonymized
 from voiceprivacy.anonymizers import by_name
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.segmentation import Segmentation, true_words
+from voiceprivacy.segmentation import Segmentation, read_timestamps, true_words
 from voiceprivacy.synthetic import speak
-
-SUBSETS = ("dev", "test")
-
-
-@dataclass(frozen=True, eq=False)
-class Subset:
-    """Speakers that the attacker has not trained on.
-
-    Parameters
-    ----------
-    enrolment
-        What the attacker knows to be a speaker's.
-    trials
-        What is to be attributed.
-    pairs
-        The trials: ``speaker`` (enrolled), ``utterance``, ``target``. None: every enrolled speaker
-        with every utterance of a speaker of the same gender.
-    """
-
-    enrolment: Corpus
-    trials: Corpus
-    pairs: pd.DataFrame | None = None
+from voiceprivacy.vpac import SUBSETS, Subset, vpac
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +33,13 @@ class AttackData:
     words
         The words of the training speech.
     subsets
-        By name, such as ``"dev"`` and ``"test"``.
-    genders
-        Speaker to ``"female"`` or ``"male"``, of all subsets.
+        Speakers that the attacker has not trained on, ``"dev"`` and ``"test"``.
     """
 
     system: str
     training: Corpus
     words: Segmentation
     subsets: Mapping[str, Subset]
-    genders: Mapping[str, str]
 
 
 def spoken(
@@ -122,7 +98,7 @@ def spoken(
     speech = replace(speech, name=f"{original.name}, {system}")
     speakers = pd.read_csv(folder / "original" / "speakers.csv", dtype=str)
     subsets = {
-        name: _subset(speech, speakers["speaker"][first : first + n_evaluation], n_enrolment)
+        name: _subset(speech, speakers[first : first + n_evaluation], n_enrolment)
         for name, first in zip(SUBSETS, range(n_training, n_speakers, n_evaluation), strict=True)
     }
     return AttackData(
@@ -130,15 +106,33 @@ def spoken(
         speech.select(speech.table["speaker"].isin(speakers["speaker"][:n_training])),
         _words(folder / "original", place),
         subsets,
-        dict(zip(speakers["speaker"], speakers["gender"], strict=True)),
     )
 
 
-def _subset(speech: Corpus, speakers: pd.Series, n_enrolment: int) -> Subset:
+def vpac_data(root: str | os.PathLike, system: str, timestamps: str | os.PathLike) -> AttackData:
+    """Read the VoicePrivacy Attacker Challenge's data of one system, and its words.
+
+    Parameters
+    ----------
+    root
+        The folder with one folder a system, see `voiceprivacy.vpac.vpac`.
+    system
+        The system's folder, such as ``"T8-5"``.
+    timestamps
+        The training speech's word times, see `voiceprivacy.segmentation.read_timestamps`;
+        ``voiceprivacy segment`` finds them.
+    """
+    data = vpac(root, system)
+    words = read_timestamps(timestamps, data.train)
+    return AttackData(system, data.train, words, data.subsets)
+
+
+def _subset(speech: Corpus, speakers: pd.DataFrame, n_enrolment: int) -> Subset:
     """Some speakers' utterances: the first of each enrol, the others are tried."""
-    own = speech.select(speech.table["speaker"].isin(speakers))
+    own = speech.select(speech.table["speaker"].isin(speakers["speaker"]))
     enrols = own.table.groupby("speaker").cumcount() < n_enrolment
-    return Subset(own.select(enrols), own.select(~enrols))
+    genders = dict(zip(speakers["speaker"], speakers["gender"], strict=True))
+    return Subset(own.select(enrols), own.select(~enrols), None, genders)
 
 
 def _words(original: Path, place: Path) -> Segmentation:
