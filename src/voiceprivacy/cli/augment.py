@@ -1,0 +1,111 @@
+"""`voiceprivacy augment`: SegReConcat over a folder of speech."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+from voiceprivacy.augment import augment
+from voiceprivacy.corpora import Corpus, read_folder
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.files import written_whole
+from voiceprivacy.kaldi import read_kaldi, write_kaldi
+from voiceprivacy.segmentation import (
+    PocketSphinxRecogniser,
+    Recogniser,
+    Segmentation,
+    WhisperRecogniser,
+    read_timestamps,
+    segment,
+    write_timestamps,
+)
+from voiceprivacy.segreconcat import BOUNDARIES, CONTROLS, ORDERS, STRATEGIES, SegReConcat
+
+EXISTING = click.Path(path_type=Path)
+KALDI = ("wav.scp", "utt2spk", "spk2utt")
+PADDINGS = ("short", "window")
+
+
+@click.command(short_help="Put utterances' words in another order, behind the utterances.")
+@click.argument("speech", metavar="IN", type=EXISTING)
+@click.argument("out", metavar="OUT", type=EXISTING)
+@click.option(
+    "--strategy",
+    type=click.Choice([*STRATEGIES, *CONTROLS]),
+    required=True,
+    help="Words at random, by acoustic or by semantic similarity; or a control.",
+)
+@click.option(
+    "--concatenate/--alone",
+    default=True,
+    show_default=True,
+    help="Utterance and rearrangement, or the rearrangement alone.",
+)
+@click.option("--timestamps", type=EXISTING, help="CSV of word times, as `segment` writes it.")
+@click.option(
+    "--recogniser",
+    type=click.Choice(["whisper", "packaged", "pocketsphinx"]),
+    help="Who finds the words if there are no --timestamps.  [default: whisper]",
+)
+@click.option("--model", help="Whisper's, for words and for sr's encoder.  [default: medium]")
+@click.option("--boundaries", type=click.Choice(BOUNDARIES), default="gapless", show_default=True)
+@click.option("--order", type=click.Choice(ORDERS), default="original_first", show_default=True)
+@click.option("--crossfade", type=float, default=0.0, help="Seconds, where words meet.")
+@click.option("--padding", type=click.Choice(PADDINGS), default="short", help="Of sr's encoder.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+def command(speech, out, timestamps, recogniser, model, workers, **settings):
+    """Augment the speech in IN by SegReConcat, into OUT.
+
+    IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
+    OUT gets OUT/SPEAKER/UTTERANCE.flac (16 kHz, mono), utterances.csv with the words' orders,
+    the word times, and a list of what was left out, with the reason; of a Kaldi directory also
+    its tables. An interrupted run goes on when started again.
+
+    \b
+    Example:
+      voiceprivacy augment train-clean-360_B3 augmented --strategy rr --concatenate \\
+        --timestamps words.csv
+    """
+    if timestamps and recogniser:
+        raise VoicePrivacyError("give --timestamps or --recogniser, not both.")
+    is_kaldi = any((speech / table).exists() for table in KALDI)
+    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
+    words = read_timestamps(timestamps, corpus) if timestamps else None
+    finder = None if words else _recogniser(recogniser or "whisper", model)
+    if settings["strategy"] == "sr":
+        encodes = isinstance(finder, WhisperRecogniser)
+        settings["encoder"] = finder if encodes else _recogniser("whisper", model)
+    method = SegReConcat(**settings)
+    store = out.with_name(f"{out.name}.parts")
+    words = words or segment(corpus, finder, store=store, progress=True)
+    augmented = augment(corpus, words, method, out, workers=workers, progress=True)
+    if is_kaldi:
+        write_kaldi(out, augmented, like=speech)
+    write_timestamps(words, out / "words.csv")
+    with written_whole(out / "skipped.csv") as temporary:
+        augmented.skipped.to_csv(temporary, index=False, lineterminator="\n")
+    shutil.rmtree(store, ignore_errors=True)
+    _report(augmented, words, method, out)
+
+
+def _recogniser(name: str, model: str | None) -> Recogniser:
+    if name == "pocketsphinx":
+        return PocketSphinxRecogniser()
+    return WhisperRecogniser(model or ("packaged" if name == "packaged" else "medium"))
+
+
+def _report(augmented: Corpus, words: Segmentation, method: SegReConcat, out: Path) -> None:
+    """Say what was made, and what to mind; fail if anything was left out."""
+    click.echo(f"{len(augmented):,} utterances augmented ({method.name}).")
+    click.echo(f"Words: {words.name}; audio: {out.resolve()}")
+    notes = augmented.notes["reason"].value_counts()
+    if len(notes):
+        told = ", ".join(f"{count:,} {reason}" for reason, count in notes.items())
+        click.echo(f"Mind: {told} (see utterances.csv).", err=True)
+    if len(augmented.skipped):
+        told = augmented.skipped["path"] + ": " + augmented.skipped["reason"]
+        raise VoicePrivacyError(
+            f"{len(told):,} files were left out: {listed(told)}; all the others are done. "
+            f"Details: {out / 'skipped.csv'}"
+        )
