@@ -70,20 +70,28 @@ def augment(
         can be augmented.
     """
     out = Path(out)
+    todo = begun(corpus, segmentation.name, method, out)
     unknown = sorted(set(corpus.table["utterance"]) - set(segmentation.utterances))
     if unknown:
         raise VoicePrivacyError(
             f"words of {segmentation.name} say nothing about {len(unknown)} of {len(corpus)} "
             f"utterances: {listed(unknown)}; find words in this very corpus."
         )
-    todo = conversion.jobs(corpus, out)
-    made = {"corpus": corpus.name, "words": segmentation.name, "augmentation": method.name}
-    conversion.claim(out, made)
     do = partial(_done, corpus, segmentation, method)
     outcomes = conversion.all_done(do, todo, workers, progress)
     result = _result(corpus, todo, outcomes)
     _write_utterances(out / UTTERANCES, segmentation, todo, outcomes)
     return result
+
+
+def begun(corpus: Corpus, words: str, method: SegReConcat, out: Path) -> list[Job]:
+    """Take hold of the folder; what `augment` would refuse is refused before words are looked for.
+
+    Parameters are those of `augment`, but for the name of the segmentation to come.
+    """
+    todo = conversion.jobs(corpus, out)
+    conversion.claim(out, {"corpus": corpus.name, "words": words, "augmentation": method.name})
+    return todo
 
 
 def _done(corpus: Corpus, segmentation: Segmentation, method: SegReConcat, job: Job) -> Outcome:

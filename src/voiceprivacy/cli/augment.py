@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from voiceprivacy.augment import augment
+from voiceprivacy.augment import augment, begun
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
@@ -59,8 +59,8 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
 
     IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
     OUT gets OUT/SPEAKER/UTTERANCE.flac (16 kHz, mono), utterances.csv with the words' orders,
-    the word times, and a list of what was left out, with the reason; of a Kaldi directory also
-    its tables. An interrupted run goes on when started again.
+    timestamps.csv with the words' times, and skipped.csv with what was left out and why; of a
+    Kaldi directory also its tables. An interrupted run goes on when started again.
 
     \b
     Example:
@@ -69,20 +69,21 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
     """
     if timestamps and recogniser:
         raise VoicePrivacyError("give --timestamps or --recogniser, not both.")
-    is_kaldi = any((speech / table).exists() for table in KALDI)
-    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
-    words = read_timestamps(timestamps, corpus) if timestamps else None
-    finder = None if words else _recogniser(recogniser or "whisper", model)
+    finder = None if timestamps else _recogniser(recogniser or "whisper", model)
     if settings["strategy"] == "sr":
         encodes = isinstance(finder, WhisperRecogniser)
         settings["encoder"] = finder if encodes else _recogniser("whisper", model)
     method = SegReConcat(**settings)
+    is_kaldi = any((speech / table).exists() for table in KALDI)
+    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
+    words = read_timestamps(timestamps, corpus) if timestamps else None
+    begun(corpus, (words or finder).name, method, out)
     store = out.with_name(f"{out.name}.parts")
     words = words or segment(corpus, finder, store=store, progress=True)
     augmented = augment(corpus, words, method, out, workers=workers, progress=True)
     if is_kaldi:
         write_kaldi(out, augmented, like=speech)
-    write_timestamps(words, out / "words.csv")
+    write_timestamps(words, out / "timestamps.csv")
     with written_whole(out / "skipped.csv") as temporary:
         augmented.skipped.to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(store, ignore_errors=True)
@@ -106,6 +107,6 @@ def _report(augmented: Corpus, words: Segmentation, method: SegReConcat, out: Pa
     if len(augmented.skipped):
         told = augmented.skipped["path"] + ": " + augmented.skipped["reason"]
         raise VoicePrivacyError(
-            f"{len(told):,} files were left out: {listed(told)}; all the others are done. "
-            f"Details: {out / 'skipped.csv'}"
+            f"not all of the speech was augmented; left out: {listed(told)}. The others are done; "
+            f"details are in {out / 'skipped.csv'}."
         )
