@@ -286,6 +286,25 @@ def test_the_same_seed_gives_the_same_interval_and_another_a_near_one():
     assert first.low < narrow.low < narrow.high < first.high
 
 
+def test_weights_belong_to_speakers_enrolled_or_not():
+    """The first speaker is only in trials; repeating trials by hand gives the same EERs."""
+    ids = people(4)
+    enrolment, trial = corpus(0, ids, noise=2.0)
+    enrolment = enrolment.of_speakers(ids[1:])
+    trials = same_sex_trials(enrolment, trial, of_sex(ids))
+    cell = verify(enrolment, trial, trials, of_sex(ids)).cells[0]
+    weights = np.array([[1, 1, 1, 1], [2, 0, 1, 1], [0, 3, 1, 0], [1, 2, 0, 1]])
+    for w, rate in zip(weights, cell.eers(weights), strict=True):
+        enrolled = np.array([w[int(s[1:])] for s in cell.enrolment])[:, None]
+        tried = np.array([w[int(s[1:])] for s in cell.speakers])
+        times = np.where(cell.target, enrolled, enrolled * tried)
+        repeated, kind = (
+            np.repeat(cell.scores, times.ravel()),
+            np.repeat(cell.target, times.ravel()),
+        )
+        assert rate == eer(repeated[kind], repeated[~kind])
+
+
 def test_the_standard_error_is_that_of_new_speakers():
     """The spread over 60 corpora of new speakers against the mean of their own estimates."""
     runs = [scored(seed, noise=2.5, n=12) for seed in range(60)]

@@ -47,7 +47,7 @@ def write_kaldi(
     VoicePrivacyError
         If an id holds blanks, if utterances are pieces of files, or if a file is not sound.
     """
-    folder, table = Path(folder), corpus.table.sort_values("utterance", kind="stable")
+    folder, table = Path(folder), corpus.table
     _check_writable(table)
     paths = dict(zip(table["utterance"], table["path"], strict=True))
     speakers = dict(zip(table["utterance"], table["speaker"], strict=True))
