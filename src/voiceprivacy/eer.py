@@ -54,7 +54,7 @@ def eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
     nontargets > t; the first t with the smallest abs(FAR - FRR) gives (FAR + FRR) / 2
     (SpeechBrain, ``speechbrain.utils.metric_stats.EER``). SpeechBrain also tries the midpoints
     between scores, where both rates are those of the score below. Rates are compared as whole
-    numbers here, so that a tie is a tie.
+    numbers here, so that a tie is a tie. This is not the EER of the ROC curve's convex hull.
 
     Examples
     --------

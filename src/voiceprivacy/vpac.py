@@ -43,14 +43,15 @@ class Subset:
     enrolment, trials
         The utterances of both sides; trials of women and men together.
     trial_list
-        ``speaker``, ``utterance``, ``target``, ``line`` (with its file).
+        ``speaker``, ``utterance``, ``target``, ``line`` (with its file); None stands for every
+        same-sex trial, `voiceprivacy.verification.same_sex_trials`.
     genders
         Speaker to ``"female"`` or ``"male"``.
     """
 
     enrolment: Corpus
     trials: Corpus
-    trial_list: pd.DataFrame
+    trial_list: pd.DataFrame | None
     genders: dict[str, str]
 
 
