@@ -75,6 +75,7 @@ class Segmentation:
     repairs: pd.DataFrame = field(default_factory=lambda: report([], REPAIR_COLUMNS))
     no_words: pd.DataFrame = field(default_factory=lambda: report([], NO_WORDS_COLUMNS))
     _rows: dict[str, np.ndarray] = field(init=False, repr=False)
+    _spans: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self):
         table = self.table[COLUMNS].reset_index(drop=True)
@@ -88,6 +89,7 @@ class Segmentation:
             )
         none = np.empty(0, np.intp)
         object.__setattr__(self, "table", table)
+        object.__setattr__(self, "_spans", table[["start", "end"]].to_numpy())
         object.__setattr__(self, "_rows", rows | dict.fromkeys(self.no_words["utterance"], none))
 
     @property
@@ -97,7 +99,7 @@ class Segmentation:
 
     def spans(self, utterance: str) -> np.ndarray:
         """Return an utterance's words as (words, 2): start and end in samples, int64."""
-        return self.table[["start", "end"]].to_numpy()[self._of(utterance)]
+        return self._spans[self._of(utterance)]
 
     def words(self, utterance: str) -> list[str]:
         """Return an utterance's words as text."""
