@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from voiceprivacy._words import Segmentation, report, word_table
-from voiceprivacy.boundaries import agreement, equal_parts, near, same_words, uncovered, word_errors
+from voiceprivacy.boundaries import (
+    agreement,
+    equal_parts,
+    inventory,
+    near,
+    same_words,
+    scores,
+    uncovered,
+    word_errors,
+)
 from voiceprivacy.errors import VoicePrivacyError
 
 RATE = 16_000
@@ -95,6 +104,28 @@ def test_words_agree_with_themselves():
     rows = agreement(TRUE, TRUE)
     assert (rows[["same", "recall", "precision", "f", "covered"]] == 1).all(axis=None)
     assert (word_errors(TRUE, TRUE)[["start", "end"]] == 0).all(axis=None)
+
+
+def test_a_summary_is_of_the_utterances_that_were_searched():
+    found = words(("u", "hear", 0.25, 0.5), ("u", "so", 0.64, 0.8), ("u", "you", 0.8, 0.9))
+    row = scores(TRUE, found)
+    assert row["recall"] == row["precision"] == pytest.approx(2 / 3)
+    assert row["late"] == pytest.approx((0.05 + 0.2) / 2)
+    whole = scores(TRUE, words(("u", "I", 0.0, 0.2), without=["v"]))
+    assert whole["f"] == pytest.approx((2 / 4 + 0) / 2)
+    assert whole["f_low"] == 0
+    assert whole["f_high"] == 0.5
+    assert np.isnan(scores(TRUE, words(without=["u", "v"]))["late"])
+
+
+def test_an_inventory_counts():
+    counts = inventory(words(("u", "a", 0.31, 0.4), ("u", "b", 0.7, 0.8), without=["v"]),
+                       {"u": RATE, "v": 9})  # fmt: skip
+    assert counts == {
+        "utterances": 2, "without": 1, "words": 2, "repairs": 0,
+        "before": 1, "between": 0, "after": 0,
+    }  # fmt: skip
+    assert inventory(TRUE, {"u": RATE, "v": 9}, pause=0.09)["between"] == 1
 
 
 def test_stretches_without_words_are_measured():

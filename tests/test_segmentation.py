@@ -78,6 +78,18 @@ def test_words_are_found_by_utterance():
         words.spans("u4")
 
 
+def test_words_of_some_utterances_are_theirs():
+    without = pd.DataFrame({"utterance": ["c"], "reason": ["silent"], "detail": [""]})
+    mended = pd.DataFrame({"utterance": ["a"], "word": ["x"], "repair": ["loop"], "detail": [""]})
+    all_words = table(("a", "x", 0, 3), ("b", "y", 2, 4))
+    some = Segmentation("me", all_words, mended, without).select(["c", "b"])
+    assert sorted(some.utterances) == ["b", "c"]
+    assert some.spans("b").tolist() == [[2, 4]]
+    assert len(some.repairs) == 0
+    with pytest.raises(VoicePrivacyError, match="know no utterance 'a'"):
+        some.select(["a"])
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -122,6 +122,15 @@ def test_words_that_the_dictionary_lacks_are_counted(speech, aligned):
     assert empty.no_words["reason"].tolist() == ["nothing found"]
 
 
+def test_words_after_the_place_where_alignment_gave_up_are_counted(speech, aligned):
+    corpus, _ = speech
+    utterance = corpus.table["utterance"][0]
+    said = aligned.transcripts[utterance].split()
+    found = aligned.find(np.random.default_rng(0).normal(0, 0.1, RATE), utterance)
+    assert [word.word for word in found] == said
+    assert np.isnan(found[-1].start)
+
+
 def test_an_utterance_without_a_transcript_does_not_stop_the_others(speech, aligned):
     corpus, truth = speech
     first = corpus.table["utterance"][0]

@@ -41,7 +41,8 @@ class PocketSphinxRecogniser:
     -----
     Digital silence stops the search, so faint noise (standard deviation 0.003, always the same)
     is added, and a quarter of a second of it before and after. The front end forgets the
-    utterances before. Words of a transcript that the dictionary lacks have no time.
+    utterances before. Words of a transcript that the dictionary lacks, or that come after
+    the place where alignment gave up, have no time.
     """
 
     def __init__(self, transcripts: Mapping[str, str] | None = None):
@@ -65,6 +66,7 @@ class PocketSphinxRecogniser:
         VoicePrivacyError
             If transcripts were given, but none for this utterance.
         """
+        known: list[str] = []
         unknown: list[str] = []
         if self.transcripts is not None:
             known, unknown = self._transcript(utterance)
@@ -78,7 +80,8 @@ class PocketSphinxRecogniser:
         segments = self._decoder.seg() if self._decoder.hyp() else ()
         frames = [(s.word, s.start_frame, s.end_frame) for s in segments]
         found = from_frames(frames, self._decoder.config["frate"], len(samples), PAD)
-        return found + [Found(word, np.nan, np.nan) for word in unknown]
+        # Where alignment gives up, the rest of the transcript has no time.
+        return found + [Found(word, np.nan, np.nan) for word in known[len(found) :] + unknown]
 
     def _transcript(self, utterance: str) -> tuple[list[str], list[str]]:
         """An utterance's words: those in the dictionary, and the others."""

@@ -109,6 +109,18 @@ class Segmentation:
         """Count the repairs, by kind."""
         return self.repairs["repair"].value_counts()
 
+    def select(self, utterances: Iterable[str]) -> "Segmentation":
+        """Return the words, repairs and reasons of some utterances.
+
+        Raises
+        ------
+        VoicePrivacyError
+            If an utterance is not known.
+        """
+        wanted = {utterance for utterance in utterances if self._of(utterance) is not None}
+        tables = (self.table, self.repairs, self.no_words)
+        return Segmentation(self.name, *(t[t["utterance"].isin(wanted)] for t in tables))
+
     def scaled(self, factors: Mapping[str, float], lengths: Mapping[str, int]) -> "Segmentation":
         """Return the same words in audio whose time has been stretched.
 

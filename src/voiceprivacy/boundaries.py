@@ -1,6 +1,6 @@
 """How well found words agree with others: with the true ones, or with another recogniser's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ from voiceprivacy._audio import RATE
 from voiceprivacy._repairs import plain
 from voiceprivacy._words import Segmentation, word_table
 from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.intervals import cluster_bootstrap
 
 TOLERANCE = 0.05
 
@@ -154,6 +155,72 @@ def agreement(
     return pd.DataFrame(rows)
 
 
+def scores(
+    truth: Segmentation, found: Segmentation, tolerance: float = TOLERANCE, *, seed: int = 0
+) -> dict[str, float]:
+    """Summarise `agreement` over the utterances that `found` knows, for one row of a table.
+
+    Returns
+    -------
+    dict
+        Means over utterances of ``f`` (with ``f_low`` and ``f_high``, a 95 % bootstrap interval
+        that resamples utterances), ``recall``, ``precision``, ``same`` and ``covered``; and
+        ``late``, the median of found minus true start over the words recognised, in seconds
+        (NaN if there are none).
+    """
+    truth = _searched(truth, found)
+    rows = agreement(truth, found, tolerance)
+    low, high = cluster_bootstrap(rows["f"].to_numpy(), seed=seed)
+    means = rows[["f", "recall", "precision", "same", "covered"]].mean().to_dict()
+    late = float(word_errors(truth, found)["start"].median())
+    return means | {"f_low": low, "f_high": high, "late": late}
+
+
+def f_by_tolerance(
+    truth: Segmentation, found: Segmentation, tolerances: Iterable[float]
+) -> pd.Series:
+    """Return the mean F of `agreement` for each tolerance in seconds, as `scores` has it.
+
+    Examples
+    --------
+    >>> true = Segmentation("me", word_table([("u", "go", 0, 800)]))
+    >>> late = Segmentation("you", word_table([("u", "go", 160, 800)]))
+    >>> f_by_tolerance(true, late, [0.0, 0.01]).to_dict()
+    {0.0: 0.0, 0.01: 1.0}
+    """
+    truth = _searched(truth, found)
+    means = {t: float(agreement(truth, found, t)["f"].mean()) for t in tolerances}
+    return pd.Series(means, name="f")
+
+
+def inventory(
+    found: Segmentation, lengths: Mapping[str, int], pause: float = 0.3
+) -> dict[str, int]:
+    """Count what was found, for one row of a table.
+
+    Parameters
+    ----------
+    lengths
+        Samples of each utterance.
+    pause
+        Longest stretch without words that is not counted, in seconds.
+
+    Returns
+    -------
+    dict
+        ``words``, ``repairs``, ``utterances`` and those ``without`` words; and utterances with
+        a longer stretch than `pause` ``before``, ``between`` and ``after`` their words.
+    """
+    gaps = uncovered(found, lengths)
+    counts = {
+        "utterances": len(found.utterances),
+        "without": len(found.no_words),
+        "words": len(found.table),
+        "repairs": len(found.repairs),
+    }
+    return counts | {where: int((gaps[where] > pause).sum()) for where in gaps.columns[1:]}
+
+
 def uncovered(found: Segmentation, lengths: Mapping[str, int]) -> pd.DataFrame:
     """Measure the stretches in which no word was found.
 
@@ -206,6 +273,12 @@ def equal_parts(truth: Segmentation, lengths: Mapping[str, int]) -> Segmentation
         limits = np.linspace(0, lengths[utterance], words + 1).astype(int).tolist()
         rows += [(utterance, "", *limits[k : k + 2]) for k in range(words)]
     return Segmentation("equal parts", word_table(rows))
+
+
+def _searched(truth: Segmentation, found: Segmentation) -> Segmentation:
+    """The true words of those utterances that were searched."""
+    known = set(found.utterances)
+    return truth.select([u for u in truth.utterances if u in known])
 
 
 def _common(truth: Segmentation, found: Segmentation) -> list[str]:
