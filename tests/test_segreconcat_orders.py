@@ -137,6 +137,13 @@ def test_equally_similar_words_keep_their_order():
     assert order_acoustic(samples, words).tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("n_words", [0, 1])
+def test_fewer_than_two_words_have_one_order(n_words):
+    words = np.array([[10, 20]])[:n_words]
+    assert order_acoustic(np.zeros(RATE, np.float32), words, 10).tolist() == list(range(n_words))
+    assert order_semantic(np.ones((1, 4))[:n_words]).tolist() == list(range(n_words))
+
+
 def test_random_orders_are_uniform():
     counts = np.zeros((3, 3))
     for seed in range(3000):

@@ -34,10 +34,17 @@ def order_acoustic(samples: np.ndarray, words: np.ndarray, lead: int = 0) -> np.
     numpy.ndarray
         A permutation, (k,).
     """
+    if len(words) < 2:
+        return np.arange(len(words))
     if lead:
         words = np.vstack([[0, lead], words])
-    order = greedy_chain(1 / (1 + acoustic_distances(mfccs(samples, words))), 0)
+    order = greedy_chain(acoustic_similarity(samples, words), 0)
     return order[1:] - 1 if lead else order
+
+
+def acoustic_similarity(samples: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return 1 / (1 + D) of all pairs of words, (k, k), D being the cost of warping their MFCCs."""
+    return 1 / (1 + acoustic_distances(mfccs(samples, words)))
 
 
 def order_semantic(features: np.ndarray) -> np.ndarray:
@@ -58,6 +65,8 @@ def order_semantic(features: np.ndarray) -> np.ndarray:
     >>> order_semantic(np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.5]])).tolist()
     [1, 2, 0]
     """
+    if len(features) < 2:
+        return np.arange(len(features))
     similarity = cosine_similarity(features)
     others = similarity - np.diag(np.diag(similarity))
     return greedy_chain(similarity, int(np.argmax(others.sum(axis=1))))

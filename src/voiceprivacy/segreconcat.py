@@ -13,7 +13,13 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
-from voiceprivacy._orders import order_acoustic, order_random, order_semantic
+from voiceprivacy._orders import (
+    acoustic_similarity,
+    cosine_similarity,
+    order_acoustic,
+    order_random,
+    order_semantic,
+)
 from voiceprivacy._pieces import BOUNDARIES, in_order, pieces, rearranged
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
@@ -27,6 +33,8 @@ __all__ = [
     "STRATEGIES",
     "Encoder",
     "SegReConcat",
+    "acoustic_similarity",
+    "cosine_similarity",
     "order_acoustic",
     "order_random",
     "order_semantic",
