@@ -51,7 +51,9 @@ def test_a_second_sound_begins_where_it_should(ax):
 
 
 def test_a_word_stands_above_where_there_is_room(ax):
-    waveform(ax, SAMPLES, PIECES, [0, 1, 2], texts=["go", "antidisestablishment"])
+    waveform(
+        ax, SAMPLES, PIECES, [0, 1, 2], texts=["go", "antidisestablishmentarianismantidisestab"]
+    )
     assert [text.get_text() for text in ax.texts] == ["go", "2", "3"]
 
 

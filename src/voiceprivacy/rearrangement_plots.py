@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from voiceprivacy._audio import RATE
 from voiceprivacy.plotting import GREY
 
-CHARACTERS_A_SECOND = 22  # that fit above a word on a page, in the size used here
+CHARACTERS = 100  # that fit above an utterance on a page, in the size used here
 WINDOW, HOP = 400, 80  # 25 ms and 5 ms
 
 
@@ -57,13 +57,13 @@ def waveform(
     lead, words = pieces
     colors = place_colors(len(words))
     _draw(ax, at, samples[:lead], GREY)
-    begin = at + lead
+    begin, whole = at + lead, at + lead + np.diff(words).sum()
     for k in order:
         start, end = words[k].tolist()
         seconds = begin / RATE, (begin + end - start) / RATE
         _draw(ax, begin, samples[start:end], colors[k])
         ax.axvspan(*seconds, color=colors[k], alpha=0.1, linewidth=0)
-        fits = k < len(texts) and len(texts[k]) <= CHARACTERS_A_SECOND * (seconds[1] - seconds[0])
+        fits = k < len(texts) and 0 < len(texts[k]) <= CHARACTERS * (end - start) / whole
         ax.text(
             np.mean(seconds), 1.02, texts[k] if fits else str(k + 1), fontsize=8,
             ha="center", va="bottom", transform=ax.get_xaxis_transform(),
@@ -85,6 +85,7 @@ def spectrogram(ax: Axes, samples: np.ndarray) -> None:
         decibels.T, origin="lower", aspect="auto", cmap="Greys", vmin=top - 60, vmax=top,
         extent=(first, last, 0, RATE / 2000), interpolation="none",
     )  # fmt: skip
+    ax.margins(x=0)
     ax.set_ylabel("kHz")
     ax.grid(visible=False)
 
