@@ -1,5 +1,7 @@
 """AR and SR against literal implementations and librosa."""
 
+import dataclasses
+import pickle
 import sys
 import warnings
 
@@ -180,6 +182,31 @@ def test_semantic_order_encodes_each_piece_once():
     SegReConcat("sr", encoder=encoder, padding="window").word_order(samples, spans, "u")
     assert encoder.padding == "window"
     assert method.orders["u"].tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("boundaries", ["gapless", "tight"])
+def test_acoustic_order_is_that_of_the_pieces_and_their_lead(boundaries):
+    for seed in range(8):
+        samples, spans = noisy_tones(seed)
+        lead, words = pieces(spans, len(samples), boundaries)
+        order = SegReConcat("ar", boundaries=boundaries).word_order(samples, spans, "u")
+        assert order.tolist() == order_acoustic(samples, words, lead).tolist()
+
+
+def test_other_settings_do_not_inherit_orders():
+    samples, spans = noisy_tones(0)
+    gapless = SegReConcat("ar")
+    gapless.augmented(samples, spans, "u")
+    assert dataclasses.replace(gapless, boundaries="tight").orders == {}
+
+
+def test_settings_and_orders_travel_to_other_processes():
+    samples, spans = noisy_tones(0)
+    method = SegReConcat("ar", seed=3)
+    method.augmented(samples, spans, "u")
+    there = pickle.loads(pickle.dumps(method))
+    assert there == method
+    assert there.orders["u"].tolist() == method.orders["u"].tolist()
 
 
 def test_semantic_order_needs_an_encoder():
