@@ -211,7 +211,7 @@ def test_a_stopped_run_goes_on(corpus, tmp_path):
 
 
 def test_what_is_not_told_is_kept_as_not_told(corpus, tmp_path):
-    found = [Found("a", 0.0, 0.5, None, 0.9), Found("b", 0.5, 0.9, 0.8, 0.9), Found("c", np.nan, 1)]
+    found = [Found("a", 0.0, 0.5, None, 0.9), Found("b", 0.5, 0.9, 0.8), Found("c", np.nan, 1)]
     for _ in range(2):
         words = segment(corpus.select([0]), Stub(found), store=tmp_path / "store")
         assert words.words("u0") == ["b"]

@@ -10,9 +10,8 @@ from voiceprivacy._words import Found
 
 MINIMUM = 0.03
 NO_SPEECH = 0.6
-SURE = 0.5
 REPEATS = 3
-PHRASE = 5
+PHRASE = 10
 RULES = {
     "no time": "word without a time: dropped",
     "no speech": f"nobody speaks there (probability above {NO_SPEECH}): dropped",
@@ -58,9 +57,9 @@ def repaired(
     Notes
     -----
     With gapless boundaries a dropped word's sound is not lost: it belongs to the word before it.
-    A word that the recogniser is sure of (probability of at least 0.5) is kept even if it doubts
-    that anybody speaks. Where all that was found is one loop, nothing is kept: recognisers
-    answer noise so.
+    The bound on the probability that nobody speaks is Whisper's own; but Whisper lets pass what it
+    is sure of, and it is sure of a closing phrase that it repeats over and over. Where all that
+    was found is loops, nothing is kept: recognisers answer noise so.
 
     Examples
     --------
@@ -85,7 +84,7 @@ def _timed_speech(found: list[Found], repairs: list[Repair]) -> list[Found]:
     for word in found:
         if not (math.isfinite(word.start) and math.isfinite(word.end)):
             repairs.append((word.word, "no time", f"from {word.start} to {word.end} s"))
-        elif (word.no_speech or 0) > NO_SPEECH and (word.probability or 0) < SURE:
+        elif (word.no_speech or 0) > NO_SPEECH:
             repairs.append((word.word, "no speech", f"probability {word.no_speech:.2f}"))
         else:
             kept.append(word)

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MultipleLocator
 
 from voiceprivacy._audio import RATE
 from voiceprivacy._words import Segmentation
 from voiceprivacy.plotting import GREY
 from voiceprivacy.styles import Style, styles
 
-FIXED = {"true words": Style("black", "o", "-"), "equal parts": Style(GREY, "", ":")}
+FIXED = {"true words": Style("black", "o", "-"), "equal parts": Style(GREY, "", "-")}
 CHARACTERS = 80  # of text that fit side by side into a panel, in the size used here
 
 
@@ -68,9 +69,10 @@ def tolerance_curves(
         look = {"color": style.color, "linestyle": style.linestyle, "label": name}
         ax.plot(curves[name].index, curves[name], **look)
     if marked is not None:
-        ax.axvline(marked, color=GREY, linewidth=0.8)
+        ax.axvline(marked, color=GREY, linewidth=0.8, linestyle=":")
     ax.set_ylim(0, 1.02)
     ax.set_xlim(0, max(curve.index.max() for curve in curves.values()))
+    ax.xaxis.set_major_locator(MultipleLocator(0.05))
     ax.set_xlabel("Starts may be apart (s)")
     ax.set_ylabel("F of starts")
 
@@ -81,7 +83,7 @@ def recogniser_styles(names: Iterable[str]) -> dict[str, Style]:
     Examples
     --------
     >>> recogniser_styles(["equal parts", "Whisper"])["equal parts"].linestyle
-    ':'
+    '-'
     """
     names = list(names)
     return styles(name for name in names if name not in FIXED) | {
