@@ -1,6 +1,5 @@
 """AR and SR against literal implementations and librosa."""
 
-import dataclasses
 import pickle
 import sys
 import warnings
@@ -193,11 +192,10 @@ def test_acoustic_order_is_that_of_the_pieces_and_their_lead(boundaries):
         assert order.tolist() == order_acoustic(samples, words, lead).tolist()
 
 
-def test_other_settings_do_not_inherit_orders():
+def test_known_orders_are_used():
     samples, spans = noisy_tones(0)
-    gapless = SegReConcat("ar")
-    gapless.augmented(samples, spans, "u")
-    assert dataclasses.replace(gapless, boundaries="tight").orders == {}
+    method = SegReConcat("sr", orders={"u": np.arange(8)[::-1]})
+    assert method.word_order(samples, spans, "u").tolist() == list(range(8))[::-1]
 
 
 def test_settings_and_orders_travel_to_other_processes():

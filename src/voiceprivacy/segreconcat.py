@@ -85,12 +85,10 @@ class SegReConcat:
     encoder
         What gives ``"sr"`` its features, such as a
         `voiceprivacy.segmentation.WhisperRecogniser`.
-
-    Attributes
-    ----------
     orders
         Orders by acoustic or semantic similarity that are known already, by utterance; they are
-        the same in every epoch and computed once. So an object serves one corpus.
+        the same in every epoch and computed once. So an object serves one corpus, and a copy with
+        another strategy or other boundaries must be given ``orders={}``.
 
     Raises
     ------
@@ -112,9 +110,7 @@ class SegReConcat:
     seed: int = 0
     padding: str = "short"
     encoder: Encoder | None = field(default=None, compare=False)
-    orders: dict[str, np.ndarray] = field(
-        init=False, default_factory=dict, compare=False, repr=False
-    )
+    orders: dict[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
         _expect("strategy", self.strategy, (*STRATEGIES, *CONTROLS))
