@@ -43,14 +43,14 @@ def sounds(folder):
 
 @dataclass(frozen=True)
 class Counting(BaseAnonymizer):
-    """Counts its calls, and is interrupted at one of them."""
+    """Notes its calls, and is interrupted from one of them on."""
 
     calls: list
     stop_at: int = 10**9
 
     def anonymize(self, samples, *, utterance):
         self.calls.append(utterance)
-        if len(self.calls) == self.stop_at:
+        if len(self.calls) >= self.stop_at:
             raise KeyboardInterrupt
         return samples[::-1].copy()
 
@@ -156,8 +156,7 @@ def test_an_interrupted_run_goes_on(corpus, tmp_path):
     assert len(sounds(tmp_path / "out")) == 3
     result = anonymized(corpus, Counting(calls), tmp_path / "out")
     assert len(result) == 6
-    assert len(calls) == 7
-    assert sorted(calls[:3] + calls[4:]) == sorted(corpus.table["utterance"])
+    assert sorted(calls[:3] + calls[-3:]) == sorted(corpus.table["utterance"])
     assert not list((tmp_path / "out").rglob(".*"))
 
 
@@ -195,7 +194,7 @@ def test_a_folder_with_other_files_is_refused(corpus, tmp_path):
 
 @pytest.mark.parametrize("out", ["in", "in/s0", "."])
 def test_the_corpus_itself_is_never_written_into(corpus, tmp_path, out):
-    with pytest.raises(VoicePrivacyError, match="holds audio that is to be anonymized"):
+    with pytest.raises(VoicePrivacyError, match="holds audio that is to be read"):
         anonymized(corpus, Identity(), tmp_path / out)
     assert not list(tmp_path.rglob("*.flac"))
 

@@ -8,8 +8,11 @@ samples.
 import numba
 import numpy as np
 
+from voiceprivacy._roots import roots
+
 ORDER = 20
 FRAME, HOP = 320, 160
+TINY = float(np.finfo(float).tiny)
 EPS = float(np.finfo(np.float32).eps)
 WINDOW = np.sqrt(np.hanning(FRAME) * HOP / np.hanning(FRAME).sum())
 
@@ -31,6 +34,12 @@ def overlapped(frames: np.ndarray, n_samples: int) -> np.ndarray:
     return samples.ravel()[:n_samples]
 
 
+def as_loud(frames: np.ndarray, models: np.ndarray) -> np.ndarray:
+    """Scale each frame to the power of its model."""
+    power = (frames**2).mean(axis=1, keepdims=True)
+    return frames * np.sqrt((models**2).mean(axis=1, keepdims=True) / (power + TINY))
+
+
 @numba.njit(cache=True, nogil=True)
 def predictors(frames):
     """Fit predictors 1 + a1/z + ... to frames by Burg's method, (frames, 21)."""
@@ -46,7 +55,7 @@ def predictors(frames):
             product = 0.0
             for t in range(i + 1, length):
                 product += forward[t] * backward[t - 1 - i]
-            reflection = -2.0 * product / power
+            reflection = -2.0 * product / (power + TINY)
             _step_up(found[n], reflection, i)
             for t in range(i + 1, length):
                 error = forward[t]
@@ -89,19 +98,19 @@ def excited(residuals, predictors):
 
 def bent(predictors: np.ndarray, coefficient: float) -> np.ndarray:
     """Raise the angles of all poles that are not real to a power, (frames, 21)."""
-    companions = np.zeros((len(predictors), ORDER, ORDER))
-    companions[:, np.arange(1, ORDER), np.arange(ORDER - 1)] = 1.0
-    companions[:, 0] = -predictors[:, 1:]
-    poles = np.linalg.eigvals(companions).astype(complex)
+    poles = roots(predictors)
     angles = np.angle(poles)
     moved = np.abs(poles) * np.exp(1j * np.sign(angles) * np.abs(angles) ** coefficient)
     return _polynomials(np.where(poles.imag != 0, moved, poles))
 
 
-def _polynomials(roots: np.ndarray) -> np.ndarray:
+@numba.njit(cache=True, nogil=True)
+def _polynomials(roots):
     """Multiply out (1 - r1/z) (1 - r2/z) ..., one row of roots a polynomial."""
-    product = np.zeros((len(roots), ORDER + 1), complex)
-    product[:, 0] = 1.0
-    for k in range(ORDER):
-        product[:, 1 : k + 2] -= roots[:, k, None] * product[:, : k + 1]
+    product = np.zeros((len(roots), ORDER + 1), np.complex128)
+    for n in range(len(roots)):
+        product[n, 0] = 1.0
+        for k in range(ORDER):
+            for j in range(k + 1, 0, -1):
+                product[n, j] -= roots[n, k] * product[n, j - 1]
     return product.real

@@ -1,15 +1,17 @@
 """Anonymizers: one small interface, and simple systems to try an attacker on.
 
-Every one here is plain signal processing and stands in for no particular published system, save
-McAdams, which is baseline B2 of the VoicePrivacy Challenge. Write your own in a few lines:
+Every system here is plain signal processing, is named for what it does, and stands in for no
+particular published one, save `McAdams`: baseline B2 of the VoicePrivacy Challenge. Each makes
+samples of a peak just below full scale, as B2 does. Your own takes a few lines:
 
+>>> import numpy as np
 >>> class Hum(BaseAnonymizer):
 ...     def anonymize(self, audio_data):
 ...         loudness = np.sqrt(np.convolve(audio_data**2, np.ones(160) / 160, "same"))
 ...         return loudness * np.sin(0.06 * np.arange(len(audio_data)))
 >>> hum = Hum()
->>> hum(np.ones(16_000)).shape, hum.name
-((16000,), 'Hum')
+>>> hum.name, hum(np.ones(16_000)).shape
+('Hum', (16000,))
 
 `voiceprivacy.anonymize.anonymized` runs any of them over a corpus.
 """
@@ -21,129 +23,59 @@ from functools import partial
 
 import numpy as np
 
-from voiceprivacy import _lpc
-from voiceprivacy._audio import RATE
+from voiceprivacy import _lpc, _vocoders
+from voiceprivacy._anonymizer import PEAK, BaseAnonymizer, Drawn, at_peak
+from voiceprivacy._audio import RATE, audio_packages
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.randomness import stream
+from voiceprivacy.kinds import conforms, kind_name
 
-PEAK = 32766 / 32768
-LEVELS = ("utterance", "speaker")
-# A vocoder may round to its own frames; word times stay right to within this.
-TOLERANCE_S = 0.05
-
-
-class BaseAnonymizer:
-    """Something that makes speech unlike its speaker. Override `anonymize`.
-
-    Attributes
-    ----------
-    name
-        What tables and files call it; the class's name unless told.
-    level
-        Whether chance is drawn anew for each ``"utterance"`` or once a ``"speaker"``.
-    seed
-        Seed of all chance.
-    """
-
-    level = "utterance"
-    seed = 0
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__
-
-    def anonymize(self, samples: np.ndarray, *, speaker: str = "", utterance: str = ""):
-        """Return the anonymized samples.
-
-        Parameters
-        ----------
-        samples
-            One utterance, float32, mono, 16 kHz.
-        speaker, utterance
-            Whose and which it is. A method that needs neither may leave them out of its signature.
-
-        Returns
-        -------
-        array
-            Samples at 16 kHz, `time_factor` times as many (to within 50 ms).
-        """
-        raise NotImplementedError(f"{type(self).__name__} does not define anonymize")
-
-    def time_factor(self, speaker: str = "", utterance: str = "") -> float:
-        """How many times longer an utterance becomes; word times are multiplied by it."""
-        return 1.0
-
-    def chance(self, speaker: str, utterance: str) -> np.random.Generator:
-        """Return the random stream of an utterance, or of its speaker, as `level` says."""
-        return stream(self.seed, self.name, speaker if self.level == "speaker" else utterance)
-
-    def parameters(self) -> dict[str, object]:
-        """Return everything that results depend on: what was set on this object, and the seed."""
-        return {"seed": self.seed, "level": self.level} | vars(self)
-
-    def __call__(
-        self, samples: np.ndarray, *, speaker: str = "", utterance: str = ""
-    ) -> np.ndarray:
-        """Anonymize one utterance and check what comes back.
-
-        Returns
-        -------
-        array
-            Float32, one dimension. Digital silence and its length are kept without asking
-            `anonymize`.
-
-        Raises
-        ------
-        VoicePrivacyError
-            If `anonymize` returns anything but one dimension of finite floats of the right length.
-        """
-        known = {"speaker": speaker, "utterance": utterance}
-        expected = round(len(samples) * self.time_factor(**known))
-        if not np.any(samples):
-            return np.zeros(expected, np.float32)
-        taken = inspect.signature(self.anonymize).parameters
-        told = {key: value for key, value in known.items() if key in taken}
-        out = np.asarray(self.anonymize(samples, **told))
-        fault = _fault(out, expected)
-        if fault:
-            raise VoicePrivacyError(
-                f"{type(self).__name__}.anonymize returned {fault} for utterance {utterance!r} "
-                f"({len(samples)} samples); expected {expected} finite floats at {RATE} Hz."
-            )
-        return out.astype(np.float32)
-
-
-def _fault(out: np.ndarray, expected: int) -> str:
-    """What is wrong with an anonymizer's output; empty if nothing is."""
-    if out.ndim != 1 or not np.issubdtype(out.dtype, np.floating):
-        return f"shape {out.shape} of {out.dtype}"
-    if not np.isfinite(out).all():
-        return f"{np.count_nonzero(~np.isfinite(out))} values that are not finite"
-    if not len(out) or abs(len(out) - expected) > TOLERANCE_S * RATE:
-        return f"{len(out)} samples"
-    return ""
-
-
-def at_peak(samples: np.ndarray) -> np.ndarray:
-    """Scale samples so that the largest is just short of full scale, as B2 does."""
-    peak = np.abs(samples).max()
-    return samples * (PEAK / peak) if peak else samples
+__all__ = [
+    "ANONYMIZERS", "PEAK", "STAND_INS", "BaseAnonymizer", "Codebook", "Drawn", "Hybrid",
+    "Identity", "McAdams", "NoiseVocoder", "Resample", "Whisper", "by_name",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Identity(BaseAnonymizer):
-    """Unchanged speech."""
+    """Speech as it is."""
 
     seed: int = 0
     name = "identity"
 
-    def anonymize(self, samples, *, speaker="", utterance=""):
+    def anonymize(self, samples):
         return samples
 
 
 @dataclass(frozen=True)
-class McAdams(BaseAnonymizer):
-    """Formants moved: angles of LPC poles raised to a power (McAdams coefficient).
+class Resample(Drawn):
+    """Played faster or slower: pitch, formants and tempo change together.
+
+    Parameters
+    ----------
+    lowest, highest
+        Limits of the speed; 2 is an octave up in half the time.
+
+    Examples
+    --------
+    >>> twice = Resample(2.0, 2.0)
+    >>> twice(np.ones(16_000)).shape, twice.time_factor()
+    ((8000,), 0.5)
+    """
+
+    lowest: float = 0.8
+    highest: float = 1.25
+    kind = "resample"
+
+    def time_factor(self, speaker="", utterance=""):
+        return 1 / self.drawn(speaker, utterance)
+
+    def anonymize(self, samples, *, speaker="", utterance=""):
+        return at_peak(_at_speed(samples, self.drawn(speaker, utterance)))
+
+
+@dataclass(frozen=True)
+class McAdams(Drawn):
+    """Formants moved: angles of LPC poles are raised to a power, the McAdams coefficient.
 
     Baseline B2 of the VoicePrivacy Challenge 2024 (anonymise_dir_mcadams_rand_seed.py,
     ``anonym_v2``): order 20 by Burg's method, frames of 20 ms every 10 ms, the residual kept.
@@ -151,58 +83,152 @@ class McAdams(BaseAnonymizer):
     Parameters
     ----------
     lowest, highest
-        The coefficient is uniform between these; 1 changes nothing, 0.5 a lot.
-    level
-        One coefficient an ``"utterance"`` or a ``"speaker"``.
-    seed
-        Seed of the coefficients.
+        Limits of the coefficient; 1 moves nothing, 0.5 a lot.
 
     Notes
     -----
     B2 leaves what follows the last full frame silent; here it is filled up and kept. Output is
-    scaled to a peak of 32766/32768, as in B2; there silence becomes a full-scale constant,
-    here it stays silence. Coefficients are drawn by id and not in the order of a list of files.
+    scaled to a peak of 32766/32768 as in B2; there silence becomes a full-scale constant, here it
+    stays silence. Coefficients are drawn by id and not in the order of a list of files.
     """
 
     lowest: float = 0.5
     highest: float = 0.9
-    level: str = "utterance"
-    seed: int = 0
-
-    def __post_init__(self):
-        if not 0 < self.lowest <= self.highest:
-            raise VoicePrivacyError(
-                f"McAdams coefficients from {self.lowest} to {self.highest}; "
-                "expected 0 < lowest <= highest, such as 0.5 and 0.9."
-            )
-        _check_level(self.level)
-
-    @property
-    def name(self) -> str:
-        return "mcadams" if self.level == "utterance" else "mcadams-speaker"
-
-    def coefficient(self, speaker: str = "", utterance: str = "") -> float:
-        """Return the coefficient of an utterance."""
-        return self.chance(speaker, utterance).uniform(self.lowest, self.highest)
+    kind = "mcadams"
 
     def anonymize(self, samples, *, speaker="", utterance=""):
         frames = _lpc.windowed(samples)
         envelopes = _lpc.predictors(frames)
-        moved = _lpc.bent(envelopes, self.coefficient(speaker, utterance))
+        moved = _lpc.bent(envelopes, self.drawn(speaker, utterance))
         voice = _lpc.excited(_lpc.residuals(frames, envelopes), moved)
         return at_peak(_lpc.overlapped(voice, len(samples)))
 
 
-def _check_level(level: str) -> None:
-    if level not in LEVELS:
-        raise VoicePrivacyError(f"level {level!r} is unknown; expected one of {LEVELS}.")
+@dataclass(frozen=True)
+class Whisper(Resample):
+    """No voice: noise through formants that are moved as by `McAdams`, at some speed.
+
+    The coefficient lies between 0.6 and 0.9.
+
+    Parameters
+    ----------
+    lowest, highest
+        Limits of the speed.
+    """
+
+    kind = "whisper"
+
+    def anonymize(self, samples, *, speaker="", utterance=""):
+        coefficient = self.between(0.6, 0.9, "coefficient", speaker, utterance)
+        frames = _lpc.windowed(samples)
+        envelopes = _lpc.predictors(frames)
+        noise = self.chance("noise", utterance).standard_normal(frames.shape)
+        breath = _lpc.as_loud(noise, _lpc.residuals(frames, envelopes))
+        voice = _lpc.excited(breath, _lpc.bent(envelopes, coefficient))
+        whispered = _lpc.overlapped(voice, len(samples))
+        return at_peak(_at_speed(whispered, self.drawn(speaker, utterance)))
+
+
+@dataclass(frozen=True)
+class Codebook(Drawn):
+    """Each frame becomes the nearest of 64 idealised sounds, in a monotonous voice.
+
+    The mean spectrum is taken off first; the pitch lies between 90 and 220 Hz.
+
+    Parameters
+    ----------
+    lowest, highest
+        Limits of the factor of the sounds' frequencies: larger for a shorter vocal tract.
+    """
+
+    lowest: float = 0.85
+    highest: float = 1.2
+    kind = "codebook"
+
+    def anonymize(self, samples, *, speaker="", utterance=""):
+        pitch = self.between(90, 220, "pitch", speaker, utterance)
+        noise = self.chance("noise", utterance).standard_normal(len(samples))
+        gains = partial(_vocoders.codebook_gains, stretch=self.drawn(speaker, utterance))
+        return at_peak(_vocoders.refiltered(samples, _vocoders.voice(pitch, noise), gains))
+
+
+@dataclass(frozen=True)
+class NoiseVocoder(Resample):
+    """Three bands of noise, about as loud as the speech is there, at some speed.
+
+    Of each band only the slow changes of loudness are kept, more or less marked, about a mean that
+    is drawn. Hardly anything of the speaker is left: the control.
+
+    Parameters
+    ----------
+    lowest, highest
+        Limits of the speed.
+    """
+
+    lowest: float = 0.7
+    highest: float = 1.4
+    kind = "noise-vocoder"
+
+    def anonymize(self, samples, *, speaker="", utterance=""):
+        whose = speaker if self.level == "speaker" else utterance
+        gains = partial(_vocoders.band_gains, style=_vocoders.style(self.chance("style", whose)))
+        noise = self.chance("noise", utterance).standard_normal(len(samples))
+        voice = _vocoders.refiltered(samples, noise, gains)
+        return at_peak(_at_speed(voice, self.drawn(speaker, utterance)))
+
+
+@dataclass(frozen=True)
+class Hybrid(BaseAnonymizer):
+    """One of two anonymizers, by a fair coin for each utterance.
+
+    Parameters
+    ----------
+    heads, tails
+        Their names.
+    """
+
+    heads: str = "whisper"
+    tails: str = "codebook"
+    seed: int = 0
+    name = "hybrid"
+
+    def __post_init__(self):
+        by_name(self.heads), by_name(self.tails)
+
+    def tossed(self, utterance: str = "") -> BaseAnonymizer:
+        """Return the anonymizer of an utterance."""
+        name = self.heads if self.chance("coin", utterance).integers(2) else self.tails
+        return by_name(name, seed=self.seed)
+
+    def time_factor(self, speaker="", utterance=""):
+        return self.tossed(utterance).time_factor(speaker, utterance)
+
+    def anonymize(self, samples, *, speaker="", utterance=""):
+        return self.tossed(utterance)(samples, speaker=speaker, utterance=utterance)
+
+
+def _at_speed(samples: np.ndarray, speed: float) -> np.ndarray:
+    """Resample to play `speed` times as fast: round(n / speed) samples."""
+    _, soxr = audio_packages()
+    n_samples = round(len(samples) / speed)
+    out = soxr.resample(np.asarray(samples, np.float32), RATE * speed, RATE)[:n_samples]
+    return np.pad(out, (0, n_samples - len(out)))
 
 
 ANONYMIZERS: dict[str, Callable[..., BaseAnonymizer]] = {
     "identity": Identity,
-    "mcadams": McAdams,
+    "resample": Resample,
     "mcadams-speaker": partial(McAdams, level="speaker"),
+    "mcadams": McAdams,
+    "whisper": Whisper,
+    "codebook": Codebook,
+    "hybrid": Hybrid,
+    "noise-vocoder": NoiseVocoder,
 }
+"""What makes the anonymizer of each name."""
+
+STAND_INS = tuple(name for name in ANONYMIZERS if name != "identity")
+"""Seven systems from weak to strong, the last one a control that should leave nothing."""
 
 
 def by_name(name: str, **parameters: object) -> BaseAnonymizer:
@@ -211,7 +237,7 @@ def by_name(name: str, **parameters: object) -> BaseAnonymizer:
     Raises
     ------
     VoicePrivacyError
-        If there is no such anonymizer, or it has no such parameter.
+        If there is no such anonymizer, or it has no such parameter or not of this kind.
 
     Examples
     --------
@@ -222,11 +248,30 @@ def by_name(name: str, **parameters: object) -> BaseAnonymizer:
         raise VoicePrivacyError(
             f"there is no anonymizer {name!r}; there are: {', '.join(ANONYMIZERS)}."
         )
-    known = inspect.signature(ANONYMIZERS[name]).parameters
-    unknown = [parameter for parameter in parameters if parameter not in known]
+    defaults = settings(name)
+    unknown = [parameter for parameter in parameters if parameter not in defaults]
     if unknown:
         raise VoicePrivacyError(
             f"anonymizer {name!r} has no parameter {listed(unknown)}; it has: "
-            f"{', '.join(known) or 'none'}."
+            f"{', '.join(defaults)}."
         )
+    for parameter, value in parameters.items():
+        kind = type(defaults[parameter])
+        if not conforms(value, kind):
+            raise VoicePrivacyError(
+                f"anonymizer {name!r} takes no {parameter}={value!r}; expected {kind_name(kind)}, "
+                f"such as {defaults[parameter]!r}."
+            )
     return ANONYMIZERS[name](**parameters)
+
+
+def settings(name: str) -> dict[str, object]:
+    """Return the parameters of an anonymizer and their defaults.
+
+    Examples
+    --------
+    >>> settings("mcadams-speaker")
+    {'lowest': 0.5, 'highest': 0.9, 'level': 'speaker', 'seed': 0}
+    """
+    parameters = inspect.signature(ANONYMIZERS[name]).parameters.values()
+    return {parameter.name: parameter.default for parameter in parameters}
