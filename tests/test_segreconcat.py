@@ -215,6 +215,7 @@ def test_an_order_that_is_none_is_refused():
         ({"strategy": "shuffle"}, "strategy 'shuffle'; expected one of rr, ar, sr, none"),
         ({"boundaries": "loose"}, "boundaries 'loose'; expected one of gapless, tight"),
         ({"order": "first"}, "order 'first'; expected one of original_first, random"),
+        ({"padding": "long"}, "padding 'long'; expected one of short, window"),
         ({"crossfade": -0.1}, "cross-fade of -0.1 s"),
         ({"crossfade": 10}, "cross-fade of 10 s"),
     ],

@@ -21,6 +21,7 @@ from voiceprivacy._orders import (
     order_semantic,
 )
 from voiceprivacy._pieces import BOUNDARIES, in_order, pieces, rearranged
+from voiceprivacy._whisper import PADDINGS
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.randomness import stream
@@ -30,6 +31,7 @@ __all__ = [
     "BOUNDARIES",
     "CONTROLS",
     "ORDERS",
+    "PADDINGS",
     "STRATEGIES",
     "Encoder",
     "SegReConcat",
@@ -116,6 +118,7 @@ class SegReConcat:
         _expect("strategy", self.strategy, (*STRATEGIES, *CONTROLS))
         _expect("boundaries", self.boundaries, BOUNDARIES)
         _expect("order", self.order, ORDERS)
+        _expect("padding", self.padding, PADDINGS)
         if not 0 <= self.crossfade < 1:
             raise VoicePrivacyError(
                 f"a cross-fade of {self.crossfade} s; expected 0 to 1 s, usually below 0.02 s."

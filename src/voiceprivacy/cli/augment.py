@@ -19,11 +19,17 @@ from voiceprivacy.segmentation import (
     segment,
     write_timestamps,
 )
-from voiceprivacy.segreconcat import BOUNDARIES, CONTROLS, ORDERS, STRATEGIES, SegReConcat
+from voiceprivacy.segreconcat import (
+    BOUNDARIES,
+    CONTROLS,
+    ORDERS,
+    PADDINGS,
+    STRATEGIES,
+    SegReConcat,
+)
 
 EXISTING = click.Path(path_type=Path)
 KALDI = ("wav.scp", "utt2spk", "spk2utt")
-PADDINGS = ("short", "window")
 
 
 @click.command(short_help="Put utterances' words in another order, behind the utterances.")
