@@ -58,10 +58,6 @@ def test_words_move_with_the_tempo(folder, data):
     np.testing.assert_allclose(after, before * factor, rtol=0.02, atol=900)
 
 
-def test_the_evidence_names_corpus_and_system(data):
-    assert data.training.name == "synthetic speech (eSpeak NG), mcadams"
-
-
 def test_numbers_that_leave_nothing_to_try_are_refused(tmp_path):
     for wrong in ({"n_enrolment": 3}, {"n_evaluation": 3}, {"n_training": 1}):
         with pytest.raises(VoicePrivacyError, match="utterances left to try"):

@@ -10,6 +10,7 @@ from voiceprivacy.attack_tables import (
     every_run,
     grouped,
     in_words,
+    orderings,
     summary,
 )
 from voiceprivacy.errors import VoicePrivacyError
@@ -98,6 +99,18 @@ def test_two_rows_of_any_systems_can_be_compared():
     assert in_words(estimate) == "lower"
     assert in_words(difference(RUNS, ("s", "no augmentation"), ("s", "RR"))) == "higher"
     assert in_words(Estimate(0.1, -1.0, 1.0, 0.5)) == "cannot be told apart"
+
+
+def test_the_papers_orders_are_looked_for_among_the_rows_that_were_run():
+    runs = [*RUNS, run("RR+concatenation", 6.0, seed=0), run("RR+concatenation", 6.0, seed=1)]
+    table = orderings(runs, "s").set_index("item")
+    assert table.index.tolist() == ["order_RR_alone", "order_RR+concatenation"]
+    alone = table.loc["order_RR_alone"]
+    assert (alone["lower"], alone["higher"]) == ("no augmentation", "RR")
+    assert alone["difference_low"] > 0
+    assert alone["visible"] == "no, the other way round"
+    assert table.loc["order_RR+concatenation", "visible"] == "yes"
+    assert orderings(runs, "another system").empty
 
 
 def test_what_was_not_run_cannot_be_compared():

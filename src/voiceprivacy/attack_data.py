@@ -6,7 +6,7 @@ VoicePrivacy Attacker Challenge's own data are read by `voiceprivacy.vpac`.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -95,7 +95,6 @@ def spoken(
     speech = anonymized(
         original, by_name(system, seed=seed), place, workers=workers, progress=progress
     )
-    speech = replace(speech, name=f"{original.name}, {system}")
     speakers = pd.read_csv(folder / "original" / "speakers.csv", dtype=str)
     subsets = {
         name: _subset(speech, speakers[first : first + n_evaluation], n_enrolment)

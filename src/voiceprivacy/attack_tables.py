@@ -7,14 +7,21 @@ know nothing of the chance in training, which moves results as much.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.published import published
 from voiceprivacy.verification import Estimate, Verification, mean_eer, paired_difference
 
 BASELINE = "no augmentation"
+VISIBLE = {
+    "lower": "yes",
+    "higher": "no, the other way round",
+    "cannot be told apart": "cannot be told",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +165,35 @@ def every_run(runs: Sequence[AttackRun]) -> pd.DataFrame:
             "eer": [100 * run.verification.eer for run in runs],
         }
     )
+
+
+def orderings(runs: Sequence[AttackRun], system: str) -> pd.DataFrame:
+    """Return what the runs say of the orders that the paper reads from its Table 1.
+
+    Parameters
+    ----------
+    runs
+        Among them those of `system`, in for the paper's T8-5.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line a pair of neighbours in a printed order: ``item``, ``lower`` and ``higher`` (rows,
+        as the paper orders their EERs), ``difference`` (lower minus higher, in points) with its
+        ends, and ``visible``: ``"yes"``, ``"no, the other way round"`` or ``"cannot be told"``.
+        Pairs that were not run are left out.
+    """
+    printed = published("SRC").query("kind == 'ordering' and system == 'T8-5'")
+    run = {row for own, row in grouped(runs) if own == system}
+    lines = []
+    for item, order in printed[["item", "printed"]].itertuples(index=False):
+        terms = [term.replace(" + ", "+") for term in order.split(" < ")]
+        for lower, higher in pairwise(terms):
+            if {lower, higher} <= run:
+                found = difference(runs, (system, lower), (system, higher))
+                lines.append((item, lower, higher, *found[:3], VISIBLE[in_words(found)]))
+    ends = ["difference", "difference_low", "difference_high"]
+    return pd.DataFrame(lines, columns=["item", "lower", "higher", *ends, "visible"])
 
 
 def in_words(estimate: Estimate) -> str:
