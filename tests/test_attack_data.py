@@ -6,7 +6,6 @@ import pytest
 from voiceprivacy.attack_data import spoken
 from voiceprivacy.errors import VoicePrivacyError
 
-pytest.importorskip("espeakng_loader")
 SMALL = {"n_training": 2, "n_evaluation": 4, "n_utterances": 3, "n_enrolment": 1}
 
 
