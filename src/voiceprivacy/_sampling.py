@@ -69,10 +69,8 @@ def make_rows(corpus: Corpus, lengths: np.ndarray, settings: AttackerSettings) -
     held = np.zeros(len(corpus), bool)
     for speaker, own in pd.Series(usable).groupby(speakers[usable]):
         held[_held_back(own.to_numpy(), settings, str(speaker))] = True
-    train, dev = (
-        np.repeat(chosen, counts[chosen])
-        for chosen in (usable[~held[usable]], usable[held[usable]])
-    )
+    dev = held[usable]
+    train, dev = (np.repeat(own, counts[own]) for own in (usable[~dev], usable[dev]))
     left_out = corpus.table["utterance"][counts == 0].to_list()
     _check_rows(corpus, speakers[train], dev, left_out, settings)
     return Rows(train, dev, left_out)

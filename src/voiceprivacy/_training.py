@@ -116,12 +116,10 @@ class Training:
         return mean[0], mean[1]
 
     def _give_up(self) -> None:
-        best = (
-            f"the best model so far stays in {self.folder / BEST}" if self.log else "none is kept"
-        )
+        best = f"the best model so far stays in {BEST}" if self.log else "no model is kept"
         raise VoicePrivacyError(
-            f"{self.folder}: the loss is no number at step {self.step}; {best}. Look for bad "
-            "audio, or train in a new folder with a lower learning_rate."
+            f"{self.folder}: the loss is no number at step {self.step}; {best}. Train in a new "
+            "folder with a lower learning_rate."
         )
 
     def _batches(self):

@@ -146,7 +146,8 @@ class Speech:
         if len(samples) < self.crop:
             samples = np.resize(samples, self.crop)
         start = int(draw.place * (len(samples) - self.crop + 1))
-        return samples[start : start + self.crop], int(self.labels[draw.utterance])
+        # A copy, so that the augmented utterance's memory serves the next one.
+        return samples[start : start + self.crop].copy(), int(self.labels[draw.utterance])
 
     def augmented(self, number: int, epoch: int = 0) -> np.ndarray:
         """One utterance as it is trained on."""
