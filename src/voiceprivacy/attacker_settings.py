@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from voiceprivacy._attacker_rules import AUGMENTATION_RULES, RULES, TOGETHER
-from voiceprivacy._yaml import check_fields, known_fields, read_yaml
+from voiceprivacy._yaml import check_fields, known_fields, nearest, read_yaml
 from voiceprivacy.attacker_rows import row
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
@@ -192,6 +192,11 @@ def read_settings(settings: str | os.PathLike) -> AttackerSettings:
     path = Path(settings)
     if str(settings) in SHIPPED:
         path = shipped("config", f"attackers/{settings}.yaml")
+    if not path.is_file():
+        raise VoicePrivacyError(
+            f"{settings}: no such file{nearest(settings, SHIPPED)}; expected one of "
+            f"{', '.join(SHIPPED)}, or the path of a YAML file."
+        )
     return settings_from(read_yaml(path), path)
 
 
