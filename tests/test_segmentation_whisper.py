@@ -109,6 +109,13 @@ def test_words_depend_on_their_own_utterance_alone(whisper, speech):
     assert whisper.find(first, "c") == alone
 
 
+@pytest.mark.parametrize(("seconds", "most"), [(0.5, 22), (3, 52), (60, 376)])
+def test_a_loop_ends_when_nobody_could_have_said_more(whisper, monkeypatch, seconds, most):
+    answers = answering(monkeypatch, whisper)
+    whisper.find(np.zeros(round(seconds * RATE), np.float32), "u")
+    assert answers.asked["max_new_tokens"] == most
+
+
 @pytest.mark.parametrize("n_samples", [1, 159, 400])
 def test_clips_shorter_than_a_frame_are_no_trouble(whisper, n_samples):
     whisper.find(np.full(n_samples, 0.1, np.float32), "u")
