@@ -89,7 +89,7 @@ class BaseAnonymizer:
         """
         known = {"speaker": speaker, "utterance": utterance}
         expected = round(len(samples) * self.time_factor(**known))
-        if np.abs(samples).max() < INAUDIBLE:
+        if np.abs(samples).max(initial=0) < INAUDIBLE:
             return np.zeros(expected, np.float32)
         taken = inspect.signature(self.anonymize).parameters
         told = {key: value for key, value in known.items() if key in taken}

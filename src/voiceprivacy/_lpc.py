@@ -36,8 +36,8 @@ def overlapped(frames: np.ndarray, n_samples: int) -> np.ndarray:
 
 def as_loud(frames: np.ndarray, models: np.ndarray) -> np.ndarray:
     """Scale each frame to the power of its model."""
-    power = (frames**2).mean(axis=1, keepdims=True)
-    return frames * np.sqrt((models**2).mean(axis=1, keepdims=True) / (power + TINY))
+    power, wanted = ((x**2).mean(axis=1, keepdims=True) for x in (frames, models))
+    return frames * np.sqrt(wanted / power)
 
 
 @numba.njit(cache=True, nogil=True)

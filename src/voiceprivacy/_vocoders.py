@@ -14,7 +14,7 @@ from voiceprivacy._audio import RATE
 N_FFT, HOP = 512, 128
 FREQUENCIES = np.fft.rfftfreq(N_FFT, 1 / RATE)
 LOWEST_HZ, HIGHEST_HZ = 80, 7_600
-FLOOR = 1e-5
+FLOOR = 1e-7
 TINY = float(np.finfo(float).tiny)
 
 
@@ -60,6 +60,7 @@ def _mel(frequency: np.ndarray) -> np.ndarray:
 # -- bands of noise ----------------------------------------------------------------------------
 
 N_BANDS = 3
+QUIET = 1e-9  # of the greatest power, about what 16 bits can hold
 SMOOTHING = 5  # frames, 40 ms: standard deviation of a Gaussian window
 
 
@@ -90,7 +91,7 @@ def band_gains(power: np.ndarray, style: Style) -> np.ndarray:
     from scipy.ndimage import gaussian_filter1d
 
     loudness = gaussian_filter1d(np.sqrt(mel_bands(N_BANDS) @ power), SMOOTHING, axis=1) ** 2
-    loudness = (loudness / (loudness.max() + TINY) + FLOOR) ** style.contrast
+    loudness = (loudness / loudness.max() + QUIET) ** style.contrast
     loudness *= (style.levels / loudness.mean(axis=1))[:, None]
     return mel_bands(N_BANDS, style.stretch).T @ np.sqrt(loudness)
 
@@ -113,18 +114,18 @@ def codebook() -> np.ndarray:
         for second in np.geomspace(900, 2500, 8)
     ]
     noises = [
-        -((FREQUENCIES - centre) ** 2) / (2 * width**2)
-        for centre in np.geomspace(1500, 6500, 8)
+        np.log(np.exp(-((FREQUENCIES - centre) ** 2) / (2 * width**2)) + 0.03)
+        for centre in np.geomspace(1500, 5000, 8)
         for width in (600, 1500)
     ]
     return np.array([*vowels, *noises])
 
 
 def _vowel(first: float, second: float) -> np.ndarray:
-    """Log power of four resonances in a row, falling by 6 dB an octave from 500 Hz."""
+    """Log power of four resonances in a row, falling by 3 dB an octave from 500 Hz."""
     z = np.exp(-2j * np.pi * FREQUENCIES / RATE)
-    log_power = 2 * np.log(np.minimum(1, 500 / np.maximum(FREQUENCIES, 1)))
-    for centre, width in ((first, 80), (second, 110), (max(2600, second + 500), 160), (3600, 250)):
+    log_power = np.log(np.minimum(1, 500 / np.maximum(FREQUENCIES, 1)))
+    for centre, width in ((first, 120), (second, 180), (max(2600, second + 500), 250), (3600, 300)):
         pole = np.exp(np.pi * (-width + 2j * centre) / RATE)
         log_power -= 2 * np.log(np.abs((1 - pole * z) * (1 - pole.conjugate() * z)))
     return log_power
@@ -157,7 +158,7 @@ def codebook_gains(power: np.ndarray, stretch: float) -> np.ndarray:
 
 def _centred(bands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The sounds about a loudness of 0, (64, 257), and in bands about their mean, (64, bands)."""
-    codes = codebook() @ bands.T
+    codes = np.log(np.exp(codebook()) @ bands.T)
     level = codes.mean(axis=1, keepdims=True)
     shapes = codes - level
     return codebook() - level, shapes - shapes.mean(axis=0)

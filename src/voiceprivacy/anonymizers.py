@@ -123,9 +123,8 @@ class Whisper(Resample):
         frames = _lpc.windowed(samples)
         envelopes = _lpc.predictors(frames)
         noise = self.chance("noise", utterance).standard_normal(frames.shape)
-        breath = _lpc.as_loud(noise, _lpc.residuals(frames, envelopes))
-        voice = _lpc.excited(breath, _lpc.bent(envelopes, coefficient))
-        whispered = _lpc.overlapped(voice, len(samples))
+        breath = _lpc.excited(noise, _lpc.bent(envelopes, coefficient))
+        whispered = _lpc.overlapped(_lpc.as_loud(breath, frames), len(samples))
         return at_peak(_at_speed(whispered, self.drawn(speaker, utterance)))
 
 
