@@ -1,0 +1,101 @@
+"""`voiceprivacy anonymize`: a folder of speech, made unlike its speakers."""
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from voiceprivacy.anonymize import anonymized
+from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, settings
+from voiceprivacy.corpora import Corpus, read_folder
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.files import written_whole
+from voiceprivacy.kaldi import read_kaldi, write_kaldi
+from voiceprivacy.kinds import read_as
+
+EXISTING = click.Path(path_type=Path)
+KALDI = ("wav.scp", "utt2spk", "spk2utt")
+
+
+def _list_methods(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    """Show each method with what it does and its parameters, and stop."""
+    if not wanted:
+        return
+    for name, make in ANONYMIZERS.items():
+        about = (make.func if isinstance(make, partial) else make).__doc__.partition("\n")[0]
+        values = ", ".join(f"{key}={value}" for key, value in settings(name).items())
+        click.echo(f"{name:<16} {about} ({values})")
+    context.exit()
+
+
+@click.command(short_help="Make speech unlike its speakers.")
+@click.argument("speech", metavar="IN", type=EXISTING)
+@click.argument("out", metavar="OUT", type=EXISTING)
+@click.option("--method", required=True, metavar="NAME", help="One of those that --list shows.")
+@click.option(
+    "--set",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the method; repeat for more.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_methods,
+    help="Show the methods and their parameters, and stop.",
+)
+def command(speech, out, method, pairs, seed, workers):
+    """Anonymize the speech in IN, into OUT.
+
+    IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
+    OUT gets OUT/SPEAKER/UTTERANCE.flac (16 kHz, mono), utterances.csv with the factor by which
+    each became longer, and skipped.csv with what was left out and why; of a Kaldi directory also
+    its tables. An interrupted run goes on when started again.
+
+    \b
+    Example:
+      voiceprivacy anonymize speech anonymized --method mcadams --set lowest=0.6
+    """
+    anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
+    if out.resolve().is_relative_to(speech.resolve()):
+        raise VoicePrivacyError(
+            f"OUT ({out}) lies in IN ({speech}), and would be read as speech of IN the next time; "
+            "name a folder outside."
+        )
+    is_kaldi = any((speech / table).exists() for table in KALDI)
+    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
+    result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
+    if is_kaldi:
+        write_kaldi(out, result, like=speech)
+    with written_whole(out / "skipped.csv") as temporary:
+        result.skipped.to_csv(temporary, index=False, lineterminator="\n")
+    _report(result, anonymizer, out)
+
+
+def _values(method: str, pairs: tuple[str, ...]) -> dict[str, object]:
+    """What --set says, each value read as the kind of its default."""
+    broken = [pair for pair in pairs if "=" not in pair]
+    if broken:
+        raise click.BadParameter(f"expected KEY=VALUE, not {listed(broken)}.", param_hint="--set")
+    texts = dict(pair.split("=", 1) for pair in pairs)
+    defaults = settings(method) if method in ANONYMIZERS else {}
+    return {key: read_as(text, type(defaults.get(key, ""))) for key, text in texts.items()}
+
+
+def _report(result: Corpus, anonymizer: BaseAnonymizer, out: Path) -> None:
+    """Say what was made, and what to mind; fail if anything was left out."""
+    click.echo(f"{len(result):,} utterances anonymized ({anonymizer.name}): {out.resolve()}")
+    for reason, notes in result.notes.groupby("reason"):
+        told = f"{len(notes):,} {reason} ({listed(notes['utterance'], 3)})"
+        click.echo(f"Mind: {told}.", err=True)
+    if len(result.skipped):
+        told = result.skipped["path"] + ": " + result.skipped["reason"]
+        raise VoicePrivacyError(
+            f"not all of the speech was anonymized; left out: {listed(told)}. The others are done; "
+            f"details are in {out / 'skipped.csv'}."
+        )
