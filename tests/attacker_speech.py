@@ -35,11 +35,19 @@ TINY = AttackerSettings(
 )
 
 
+def sound(speaker: int, utterance: int, seconds: float) -> np.ndarray:
+    """A voice that comes and goes in white noise: what never changes is normalised away."""
+    steady = voice(speaker, utterance, seconds)
+    on = np.arange(len(steady)) * 8 // RATE % 2
+    noise = np.random.default_rng([utterance, speaker]).normal(0, 0.01, len(steady))
+    return (on * steady + noise).astype(np.float32)
+
+
 def speech(folder, speakers=6, utterances=5, seconds=1.2) -> Corpus:
     for s, u in itertools.product(range(1000, 1000 + speakers), range(utterances)):
         path = folder / str(s) / f"{s}-1-{u:04d}.wav"
         path.parent.mkdir(parents=True, exist_ok=True)
-        soundfile.write(path, voice(s, u, seconds + 0.1 * u), RATE)
+        soundfile.write(path, sound(s, u, seconds + 0.1 * u), RATE)
     return read_folder(folder)
 
 

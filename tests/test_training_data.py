@@ -81,7 +81,7 @@ def test_a_speaker_s_development_utterances_do_not_depend_on_the_others():
         ({"a": 9}, 3, r"named, in crops of 3 s: 1 speakers to train on"),
         ({"a": 2, "b": 2}, 2, r"\(4 of 4 utterances are shorter and are left out\): 0 speakers"),
         ({"a": 2, "b": 2}, 3, r"2 rows to train on, fewer than a batch of 8; .*batch_size"),
-        ({c: 1 for c in "abcdefgh"}, 3, r"no speaker has two utterances"),
+        (dict.fromkeys("abcdefgh", 1), 3, r"no speaker has two utterances"),
     ],
 )
 def test_too_little_speech_is_told(counts, length, message):
@@ -173,7 +173,6 @@ def test_rows_are_counted_on_the_audio_as_trained(spoken, strategy, boundaries, 
 
 
 def test_doubled_utterances_have_twice_the_rows(spoken):
-    corpus, found = spoken
     twice = material(spoken, Augmentation("rr", True))
     assert len(twice.rows.train) > 1.8 * len(material(spoken).rows.train)
 

@@ -21,6 +21,8 @@ def speechbrain() -> SimpleNamespace:
         If torch or SpeechBrain is missing, or they do not work together.
     """
     try:
+        import torch  # noqa: F401
+
         _import_torchaudio()
         from speechbrain.augment.freq_domain import SpectrogramDrop
         from speechbrain.lobes.features import Fbank
@@ -28,7 +30,8 @@ def speechbrain() -> SimpleNamespace:
         from speechbrain.nnet.losses import AdditiveAngularMargin, LogSoftmaxWrapper
     except ModuleNotFoundError as error:
         raise VoicePrivacyError(
-            f"an attacker needs the package {error.name}; install the extras with: {INSTALL}"
+            f"an attacker needs the package {error.name.partition('.')[0]}; "
+            f"install the extras with: {INSTALL}"
         ) from error
     except (ImportError, AttributeError, TypeError, OSError) as error:
         found = ", ".join(

@@ -79,6 +79,7 @@ class Attacker:
     """
 
     def __init__(self, folder: str | os.PathLike, device: str = "cpu"):
+        speechbrain()  # says what is missing before anything is read
         best = Path(folder, BEST)
         state = read_state(best)
         self.settings = settings_from(state["settings"], best)
