@@ -1,8 +1,7 @@
 """What values an attacker's settings may have."""
 
-from voiceprivacy.segreconcat import BOUNDARIES, CONTROLS, ORDERS, STRATEGIES
+from voiceprivacy.segreconcat import BOUNDARIES, CONTROLS, ORDERS, PADDINGS, STRATEGIES
 
-PADDINGS = ("short", "window")
 SCHEDULES = ("triangular", "one_cycle")
 SHORT = ("drop", "repeat")
 

@@ -8,7 +8,7 @@ import click
 from voiceprivacy import __version__
 from voiceprivacy.errors import VoicePrivacyError
 
-COMMANDS = ("anonymize", "assign", "augment", "census", "isolate", "run", "segment", "simulate")
+COMMANDS = ("anonymize", "assign", "attack", "augment", "census", "isolate", "run", "segment", "simulate")
 
 
 class _Commands(click.Group):

@@ -1,0 +1,150 @@
+"""`voiceprivacy attack`: an attack on a miniature of the challenge's data, from the shell."""
+
+import json
+import shutil
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from attacker_speech import TINY, words
+from click.testing import CliRunner
+from vpac_tree import write_vpac
+
+from voiceprivacy._training import Training
+from voiceprivacy.attackers import load_attacker, write_settings
+from voiceprivacy.cli import main
+from voiceprivacy.kaldi import read_kaldi
+from voiceprivacy.segmentation import write_timestamps
+from voiceprivacy.verification import read_verification
+
+pytest.importorskip("torch", reason="the speech extra is not installed")
+if find_spec("speechbrain") is None:
+    pytest.skip("the attack extra is not installed", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tree")
+    data = write_vpac(root)
+    write_settings(replace(TINY, max_steps=4, evaluate_every=2), data / "tiny.yaml")
+    corpus = read_kaldi(data / "train-clean-360_T8-5")
+    write_timestamps(words(corpus), data / "words.csv")
+    return data
+
+
+def arguments(tree, out, *options):
+    sides = [f"libri_test_trials_{letter}_T8-5" for letter in "fm"]
+    trials = [part for side in sides for part in ("--trials", str(tree / side))]
+    return [
+        *("attack", str(tree / "train-clean-360_T8-5")),
+        *("--enrol", str(tree / "libri_test_enrolls_T8-5"), *trials),
+        *("--settings", str(tree / "tiny.yaml"), "--out", str(out), *options),
+    ]
+
+
+def attack(tree, out, *options):
+    return CliRunner().invoke(main, arguments(tree, out, *options))
+
+
+def test_an_attack_is_trained_scored_and_told(tree, tmp_path):
+    run = attack(
+        tree, tmp_path, "--row", "RR + concatenation", "--timestamps", str(tree / "words.csv")
+    )
+    assert run.exit_code == 0, run.output
+    about = json.loads((tmp_path / "attack.json").read_text())
+    assert [cell["gender"] for cell in about["genders"]] == ["female", "male"]
+    assert [cell["targets"] for cell in about["genders"]] == [6, 6]
+    assert [cell["nontargets"] for cell in about["genders"]] == [12, 12]
+    rates = [cell["eer"] for cell in about["genders"]]
+    assert about["average"]["eer"] == pytest.approx(np.mean(rates))
+    assert about["average"]["low"] <= about["average"]["eer"] <= about["average"]["high"]
+    assert read_verification(tmp_path / "scores.npz").eer == pytest.approx(np.mean(rates))
+    attacker = load_attacker(tmp_path / "attacker")
+    assert about["attacker"] == attacker.name
+    assert about["steps"] == 4
+    assert attacker.settings.augmentation.strategy == "rr"
+    assert f"average  EER {100 * about['average']['eer']:.2f} %" in run.output
+    assert "female   EER" in run.output
+    assert not (tmp_path / "embeddings").exists()
+
+
+def test_a_finished_attack_is_kept_unless_told_otherwise(tree, tmp_path):
+    first = attack(tree, tmp_path, "--seed", "1")
+    assert first.exit_code == 0, first.output
+    kept = (tmp_path / "attack.json").read_bytes()
+    run = attack(tree, tmp_path, "--seed", "2")
+    assert run.exit_code == 1
+    assert "attack.json is already there" in run.stderr
+    assert (tmp_path / "attack.json").read_bytes() == kept
+    run = attack(tree, tmp_path, "--seed", "2", "--overwrite")
+    assert run.exit_code == 0, run.output
+    assert load_attacker(tmp_path / "attacker").settings.seed == 2
+
+
+def test_an_interrupted_attack_goes_on(tree, tmp_path, monkeypatch):
+    learn, calls = Training._learn, []
+
+    def stopping(self, *arguments):
+        calls.append(self.step)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Training, "_learn", stopping)
+    run = attack(tree, tmp_path)
+    assert run.exit_code == 130
+    assert "run the same command again" in run.stderr
+    assert attack(tree, tmp_path).exit_code == 0
+    assert calls == [1, 2, 3, 3, 4]
+
+
+def test_without_a_list_all_speakers_of_a_gender_are_tried(tree, tmp_path):
+    copy = tmp_path / "tree"
+    shutil.copytree(tree, copy)
+    for path in copy.glob("*/trials"):
+        path.unlink()
+    run = attack(copy, tmp_path / "out")
+    assert run.exit_code == 0, run.output
+    about = json.loads((tmp_path / "out" / "attack.json").read_text())
+    assert [cell["nontargets"] for cell in about["genders"]] == [12, 12]
+
+
+def test_genders_come_from_a_table_where_there_are_no_kaldi_files(tree, tmp_path):
+    copy = tmp_path / "tree"
+    shutil.copytree(tree, copy)
+    for path in copy.glob("*/spk2gender"):
+        path.unlink()
+    run = attack(copy, tmp_path / "out")
+    assert run.exit_code == 1
+    assert "tell no genders; give --genders" in run.stderr
+    people = [f"{3000 + 500 * side + k},{'fm'[side]}" for side in (0, 1) for k in range(3)]
+    (tmp_path / "people.csv").write_text("\n".join(["speaker,gender", *people]))
+    run = attack(copy, tmp_path / "out", "--genders", str(tmp_path / "people.csv"))
+    assert run.exit_code == 0, run.output
+
+
+def test_an_attacker_that_knows_the_speakers_is_remarked(tree, tmp_path):
+    own = str(tree / "train-clean-360_T8-5")
+    enrol, trials = str(tree / "libri_test_enrolls_T8-5"), str(tree / "libri_test_trials_f_T8-5")
+    common = ["--settings", str(tree / "tiny.yaml"), "--out", str(tmp_path)]
+    run = CliRunner().invoke(main, ["attack", enrol, "--enrol", own, "--trials", trials, *common])
+    assert run.exit_code == 1
+    assert "Mind: 2 speakers to be told apart are also trained on: '3000', '3001'" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--row", "RR+concat"], "did you mean RR+concatenation?"),
+        (["--row", "RR"], "voiceprivacy segment finds them"),
+        (["--settings", "smal"], "did you mean small?"),
+        (["--device", "gpu"], "device 'gpu' cannot be used here"),
+    ],
+)
+def test_what_is_wrong_is_told_without_a_traceback(tree, tmp_path, options, message):
+    run = attack(tree, tmp_path / "out", *options)
+    assert run.exit_code == 1
+    assert message in run.stderr
+    assert "Traceback" not in run.output + run.stderr
+    assert not (tmp_path / "out" / "attack.json").exists()
