@@ -111,8 +111,9 @@ def test_threads_are_given_back(attacker):
 def test_the_challenge_s_normalisation_undoes_level_and_padding(corpus, attacker, tmp_path):
     normalising = train(corpus, None, replace(TINY, peak_normalise=True), tmp_path)
     wave = sound(1001, 3, 0.8)
-    padded = np.pad(wave / 8, (700, 300))
-    assert np.allclose(normalising.embed(wave), normalising.embed(padded), atol=1e-6)
+    # So faint that the floor of the logarithm shows.
+    padded = np.pad(wave * np.float32(1e-5), (700, 300))
+    assert np.allclose(normalising.embed(wave), normalising.embed(padded), atol=1e-4)
     assert not np.allclose(attacker.embed(wave), attacker.embed(padded), atol=1e-3)
     assert normalising.name != attacker.name
 

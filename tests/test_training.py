@@ -15,6 +15,8 @@ from attacker_speech import TINY, speech, words
 from vpac_tree import write_vpac
 
 from voiceprivacy import _training_data
+from voiceprivacy._network import Network
+from voiceprivacy._processes import Alone
 from voiceprivacy._training import Training
 from voiceprivacy.attackers import Augmentation, load_attacker, read_settings, train
 from voiceprivacy.errors import VoicePrivacyError
@@ -127,25 +129,31 @@ def test_masks_and_orders_change_the_weights(corpus, found, whole, tmp_path):
         assert content(tmp_path / name)["best.pt"] != content(whole)["best.pt"]
 
 
+def test_every_step_has_its_own_masks(corpus, tmp_path, monkeypatch):
+    masked, seeds = Network.masked, []
+
+    def noting(self, features, seed):
+        seeds.append(seed)
+        return masked(self, features, seed)
+
+    monkeypatch.setattr(Network, "masked", noting)
+    train(corpus, None, replace(TINY, specaugment=True), tmp_path)
+    assert len(set(seeds)) == len(seeds) == 12
+
+
 def test_rows_without_words_hear_the_same_crops(corpus, found):
     """Rows differ by their augmentation alone: places and order come from the seed."""
     plain, twice = (
         Training(
             _training_data.Material(corpus, found, replace(TINY, augmentation=one)),
             Path("nowhere"),
-            _alone(),
+            Alone(torch.device("cpu")),
             0,
         )
         for one in (Augmentation(), Augmentation("rr"))
     )
     assert plain.network.parameters[0].tolist() == twice.network.parameters[0].tolist()
     assert plain.rows.train.tolist() == twice.rows.train.tolist()
-
-
-def _alone():
-    from voiceprivacy._processes import Alone
-
-    return Alone(torch.device("cpu"))
 
 
 # -- the folder --------------------------------------------------------------------------------
@@ -272,8 +280,6 @@ def test_the_last_step_is_evaluated_whatever_comes_between(corpus, tmp_path):
 def test_a_loss_that_is_no_number_stops_it_and_the_best_is_kept(
     corpus, tmp_path, monkeypatch, step
 ):
-    from voiceprivacy._network import Network
-
     loss, calls = Network.loss, []
 
     def spoiled(self, features, labels, *others):

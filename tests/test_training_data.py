@@ -75,6 +75,12 @@ def test_a_speaker_s_development_utterances_do_not_depend_on_the_others():
     assert dev(one) != dev(one, seed=1)
 
 
+def test_speakers_hold_back_different_places():
+    corpus = corpus_of(dict.fromkeys("abcdefgh", 12))
+    rows = make_rows(corpus, seconds([3] * 96), DROP)
+    assert len(set(rows.dev % 12)) > 3
+
+
 @pytest.mark.parametrize(
     ("counts", "length", "message"),
     [
