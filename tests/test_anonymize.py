@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from voiceprivacy.anonymize import anonymized
-from voiceprivacy.anonymizers import BaseAnonymizer, Identity, McAdams
+from voiceprivacy.anonymizers import STAND_INS, BaseAnonymizer, Identity, McAdams, by_name
 from voiceprivacy.corpora import cut, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 
@@ -129,6 +129,13 @@ def test_workers_and_order_change_no_byte(corpus, tmp_path):
     assert sounds(tmp_path / "one") == sounds(tmp_path / "two")
     csv = [(tmp_path / run / "utterances.csv").read_bytes() for run in ("one", "two")]
     assert csv[0] == csv[1]
+
+
+@pytest.mark.parametrize("name", STAND_INS)
+def test_every_stand_in_makes_the_same_files_on_threads(corpus, tmp_path, name):
+    anonymized(corpus, by_name(name), tmp_path / "one")
+    anonymized(corpus.select(np.arange(6)[::-1]), by_name(name), tmp_path / "two", workers=4)
+    assert sounds(tmp_path / "one") == sounds(tmp_path / "two")
 
 
 def test_another_seed_changes_every_file(corpus, tmp_path):

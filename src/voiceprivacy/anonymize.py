@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer
@@ -63,7 +64,9 @@ def anonymized(
     """
     out = Path(out)
     todo = begun(corpus, anonymizer, out)
-    outcomes = conversion.all_done(partial(_done, corpus, anonymizer), todo, workers, progress)
+    # Threads of the matrix products would only wait for each other on so short arrays.
+    with threadpool_limits(limits=1):
+        outcomes = conversion.all_done(partial(_done, corpus, anonymizer), todo, workers, progress)
     result = _result(corpus, todo, outcomes)
     _write_utterances(out / UTTERANCES, anonymizer, todo, outcomes)
     return result
