@@ -18,7 +18,8 @@ _COUNT = (lambda value: value >= 1), "1 or more"
 _COUNTS = (lambda values: len(values) >= 3 and min(values) >= 1), "three or more, each 1 or more"
 _POSITIVE = (lambda value: 0 < value < float("inf")), "a positive number"
 _SEED = (lambda value: value >= 0), "0 or more"
-_RANGE = (lambda pair: len(pair) == 2 and 1 <= pair[0] <= pair[1]), "[shortest, longest], from 1"
+_LENGTHS = (lambda v: len(v) == 2 and 1 <= v[0] < v[1]), "[shortest, one more than the longest]"
+_MASKS = (lambda v: len(v) == 2 and 1 <= v[0] <= v[1]), "[fewest, most], from 1"
 
 AUGMENTATION_RULES = {
     "strategy": _one_of(*STRATEGIES, *CONTROLS),
@@ -55,9 +56,9 @@ RULES = {
     "weight_decay": ((lambda value: 0 <= value < 1), "0 to below 1"),
     "max_gradient": _POSITIVE,
     "seed": _SEED,
-    "frequency_mask": _RANGE,
-    "time_mask": _RANGE,
-    "masks": _RANGE,
+    "frequency_mask": _LENGTHS,
+    "time_mask": _LENGTHS,
+    "masks": _MASKS,
 }
 
 TOGETHER = (

@@ -94,7 +94,7 @@ class AttackerSettings:
     specaugment
         Whether bands and stretches of the features are masked (SpecAugment).
     frequency_mask, time_mask
-        Shortest and longest mask, in mel filters and in windows.
+        Length of a mask in mel filters and in windows, from the first number to below the second.
     masks
         Fewest and most masks of each kind.
     peak_normalise
