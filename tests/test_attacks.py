@@ -53,6 +53,8 @@ def test_a_finished_run_is_read_and_an_interrupted_one_goes_on(data, finished, m
     again = attack(data, SETTINGS, folder, row="no augmentation")
     assert not asked
     assert again.verification.eer == runs[0].verification.eer
+    assert attack(data, SETTINGS, folder, row="No Augmentation").row == "no augmentation"
+    assert not asked
     (place,) = folder.glob("mcadams-no_augmentation-seed0-*")
     (place / attacks.ABOUT).unlink()
     assert attack(data, SETTINGS, folder, row="no augmentation").dev_loss == runs[0].dev_loss

@@ -18,6 +18,7 @@ from tqdm import tqdm
 from voiceprivacy.attack_data import AttackData, Subset
 from voiceprivacy.attack_tables import AttackRun
 from voiceprivacy.attackers import Attacker, AttackerSettings, train
+from voiceprivacy.attackers import row as known_row
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.extractors import extract
@@ -71,6 +72,7 @@ def attack(
     -------
     AttackRun
     """
+    row = known_row(row)["name"]
     settings = replace(settings.for_row(row), seed=seed)
     place = Path(folder, _run_name(data, settings, row))
     if not (place / ABOUT).exists():

@@ -1,12 +1,15 @@
 """One look for every table of results in a notebook, and values with intervals as text."""
 
 import html
+import os
 import zlib
+from pathlib import Path
 
 import pandas as pd
 from pandas.api.types import is_float_dtype, is_integer_dtype
 
 from voiceprivacy.evidence import checked_evidence
+from voiceprivacy.files import written_whole
 
 
 def show_table(table: pd.DataFrame, *evidence: str, decimals: int = 3):
@@ -76,6 +79,24 @@ def with_interval(
     rows = table[[name, f"{name}_low", f"{name}_high"]].itertuples(index=False)
     words = [f"{value:{form}} ({low:{form}} to {high:{form}})" for value, low, high in rows]
     return pd.Series(words, index=table.index, name=name, dtype=str)
+
+
+def write_table(table: pd.DataFrame, folder: str | os.PathLike, name: str) -> Path:
+    """Write a table of results to ``tables/<name>.csv`` in `folder`, whole; return its path.
+
+    An empty `folder` means ``build/adhoc/results`` below the current one. Comparisons with a
+    paper lie in the folder itself, see `voiceprivacy.comparison.write_comparison`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> write_table(pd.DataFrame({"eer": [1.5]}), tempfile.mkdtemp(), "rows").read_text()
+    'eer\\n1.5\\n'
+    """
+    path = Path(folder or "build/adhoc/results", "tables", f"{name}.csv")
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+    return path
 
 
 def _with_intervals(table: pd.DataFrame, decimals: int) -> pd.DataFrame:
