@@ -8,6 +8,7 @@ from voiceprivacy import _vocoders
 librosa = pytest.importorskip("librosa", reason="the speech extra is not installed")
 
 
+@pytest.mark.filterwarnings("error")
 def test_no_gain_gives_the_excitation_back():
     noise = np.random.default_rng(0).standard_normal(5_000)
     for n in (1, 100, 512, 5_000):

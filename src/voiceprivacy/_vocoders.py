@@ -30,7 +30,7 @@ def refiltered(samples: np.ndarray, excitation: np.ndarray, gains: Callable) -> 
     """
     import librosa
 
-    # A clip shorter than the window is filled up to one.
+    # librosa warns of clips that are shorter than its window.
     filled = max(0, N_FFT - len(samples))
     speech, source = (
         librosa.stft(np.pad(x, (0, filled)).astype(np.float32), n_fft=N_FFT, hop_length=HOP)
