@@ -6,6 +6,7 @@ import numpy as np
 import soundfile
 from vpac_tree import RATE, voice
 
+from voiceprivacy._training import Training
 from voiceprivacy._words import word_table
 from voiceprivacy.attackers import AttackerSettings
 from voiceprivacy.corpora import Corpus, read_folder
@@ -59,3 +60,22 @@ def words(corpus: Corpus, n=4, ends=0.9) -> Segmentation:
         spans = [(a, a + int(ends * (b - a))) for a, b in itertools.pairwise(limits.tolist())]
         rows += [(utterance, "word", *span) for span in spans[: 1 if row == 0 else n]]
     return Segmentation("test", word_table(rows))
+
+
+def interrupted_after(steps, monkeypatch):
+    """Let training fail in the step after so many, as a killed process would."""
+    learn, done = Training._learn, []
+
+    def failing(self, *arguments):
+        if len(done) == steps:
+            raise KeyboardInterrupt
+        done.append(1)
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Training, "_learn", failing)
+    return done
+
+
+def with_dev_losses(monkeypatch, losses):
+    values = iter(losses)
+    monkeypatch.setattr(Training, "_development", lambda self: (next(values), 0.5))

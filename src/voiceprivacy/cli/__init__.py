@@ -8,7 +8,17 @@ import click
 from voiceprivacy import __version__
 from voiceprivacy.errors import VoicePrivacyError
 
-COMMANDS = ("anonymize", "assign", "attack", "augment", "census", "isolate", "run", "segment", "simulate")
+COMMANDS = (
+    "anonymize",
+    "assign",
+    "attack",
+    "augment",
+    "census",
+    "isolate",
+    "run",
+    "segment",
+    "simulate",
+)
 
 
 class _Commands(click.Group):
