@@ -5,7 +5,9 @@ import pytest
 
 from voiceprivacy.attack_tables import (
     AttackRun,
+    as_reported,
     cells,
+    chosen_on_dev,
     difference,
     every_run,
     grouped,
@@ -83,6 +85,30 @@ def test_cells_average_as_the_challenge_does():
     assert one["dev"] == pytest.approx((one["dev female"] + one["dev male"]) / 2)
     assert one["average"] == pytest.approx((one["dev"] + one["test"]) / 2)
     assert one["average"] == pytest.approx(summary(RUNS).set_index("row")["eer"]["SpecAug"])
+
+
+def four(shifts):
+    """Runs of the four attackers of Table 2; a shift is one for dev and one for test."""
+    rows = ["no augmentation", "SpecAug", "RR+concatenation", "RR+concatenation+SpecAug"]
+    for row, (dev, test) in zip(rows, shifts, strict=True):
+        scores = [scored(dev, 1, ["dev"]), scored(test, 2, ["test"])]
+        both = Verification(sum((v.cells for v in scores), ()), "aa")
+        yield AttackRun("s", row, 0, both, 1, 1, 0.0, 1.0)
+
+
+def test_the_better_of_two_is_reported_as_the_paper_does_or_chosen_fairly():
+    # SpecAug is better on dev and worse on test, plain and rearranged alike.
+    runs = list(four([(1.0, 3.0), (4.0, 0.5), (1.0, 4.0), (3.0, 0.5)]))
+    reported = as_reported(runs)
+    averages = cells(runs).set_index("row")["average"]
+    assert reported["row"].tolist() == ["no augmentation", averages.iloc[2:].idxmin()]
+    (fair,) = chosen_on_dev(runs).to_dict("records")
+    on_test = cells(runs).set_index("row")["test"]
+    assert (fair["plain"], fair["SegReConcat"]) == ("SpecAug", "RR+concatenation+SpecAug")
+    assert fair["plain on test"] == on_test["SpecAug"]
+    assert fair["difference"] == pytest.approx(
+        on_test["RR+concatenation+SpecAug"] - on_test["SpecAug"]
+    )
 
 
 def test_all_runs_are_shown():
