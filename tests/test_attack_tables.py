@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from voiceprivacy.attack_tables import (
-    AttackRun,
     as_reported,
     cells,
     chosen_on_dev,
@@ -15,6 +14,7 @@ from voiceprivacy.attack_tables import (
     orderings,
     summary,
 )
+from voiceprivacy.attacks import AttackRun
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.verification import Cell, Estimate, Verification
 

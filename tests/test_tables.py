@@ -53,3 +53,9 @@ def test_values_keep_their_rows_and_decimals():
 
 def test_no_rows_give_no_words():
     assert with_interval(pd.DataFrame({"x": [], "x_low": [], "x_high": []}), "x").empty
+
+
+def test_a_value_that_is_not_there_is_shown_as_nothing():
+    table = pd.DataFrame({"x": [1.0, float("nan")]})
+    table["x_low"] = table["x_high"] = table["x"]
+    assert with_interval(table, "x", precision=1).tolist() == ["1.0 (1.0 to 1.0)", ""]

@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from voiceprivacy.attack_data import AttackData, spoken, vpac_data
-from voiceprivacy.attack_tables import AttackRun
 from voiceprivacy.attackers import read_settings
-from voiceprivacy.attacks import attack_all
+from voiceprivacy.attacks import AttackRun, attack_all
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evidence import evidence_of
 from voiceprivacy.segmentation import WhisperRecogniser

@@ -6,15 +6,15 @@ know nothing of the chance in training, which moves results as much.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
+from voiceprivacy.attacks import AttackRun
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.published import published
-from voiceprivacy.verification import Estimate, Verification, mean_eer, paired_difference
+from voiceprivacy.verification import Estimate, mean_eer, paired_difference
 
 BASELINE = "no augmentation"
 PLAIN = (BASELINE, "SpecAug")
@@ -24,36 +24,6 @@ VISIBLE = {
     "higher": "no, the other way round",
     "cannot be told apart": "cannot be told",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class AttackRun:
-    """A finished run.
-
-    Parameters
-    ----------
-    system, row, seed
-        What was attacked, with which augmentation, under which training seed.
-    verification
-        The scores of its trials.
-    steps
-        Training steps done, and which of them gave the model that was scored.
-    best_step
-        The step with the lowest development loss.
-    dev_loss
-        That loss.
-    accuracy
-        Share of training pieces whose speaker was named rightly, at the end.
-    """
-
-    system: str
-    row: str
-    seed: int
-    verification: Verification
-    steps: int
-    best_step: int
-    dev_loss: float
-    accuracy: float
 
 
 Groups = Mapping[tuple[str, str], Sequence[AttackRun]]

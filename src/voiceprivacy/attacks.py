@@ -9,14 +9,13 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
 
 from voiceprivacy.attack_data import AttackData, Subset
-from voiceprivacy.attack_tables import AttackRun
 from voiceprivacy.attackers import Attacker, AttackerSettings, train
 from voiceprivacy.attackers import row as known_row
 from voiceprivacy.corpora import Corpus
@@ -37,6 +36,36 @@ from voiceprivacy.verification import (
 SCORES, ABOUT = "scores.npz", "run.json"
 BY_SIMILARITY = ("ar", "sr")
 Orders = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class AttackRun:
+    """A finished run.
+
+    Parameters
+    ----------
+    system, row, seed
+        What was attacked, with which augmentation, under which training seed.
+    verification
+        The scores of its trials.
+    steps
+        Training steps done, and which of them gave the model that was scored.
+    best_step
+        The step with the lowest development loss.
+    dev_loss
+        That loss.
+    accuracy
+        Share of training pieces whose speaker was named rightly, at the end.
+    """
+
+    system: str
+    row: str
+    seed: int
+    verification: Verification
+    steps: int
+    best_step: int
+    dev_loss: float
+    accuracy: float
 
 
 def attack(

@@ -172,6 +172,7 @@ def _read(paper: str) -> pd.DataFrame:
 def _in_words(row: pd.Series) -> str:
     """What an item is about, such as "ignorant, OA, L = 1, N = 12,800: observed isolation"."""
     setting = [row.get(name, "") for name in ("system", "attacker", "level", "subset", "gender")]
+    setting = [name for name in setting if name != "average"]
     for symbol, name in (("L", "conversation_length"), ("N", "n_speakers")):
         if pd.notna(row.get(name)):
             setting.append(f"{symbol} = {row[name]:,.0f}")

@@ -56,7 +56,7 @@ def show_table(table: pd.DataFrame, *evidence: str, decimals: int = 3):
 def with_interval(
     table: pd.DataFrame, name: str, *, precision: int = 3, sign: bool = False
 ) -> pd.Series:
-    """Return each value with its interval, as text.
+    """Return each value with its interval, as text; nothing where there is no value.
 
     Parameters
     ----------
@@ -77,7 +77,10 @@ def with_interval(
     """
     form = f"{'+' if sign else ''}.{precision}f"
     rows = table[[name, f"{name}_low", f"{name}_high"]].itertuples(index=False)
-    words = [f"{value:{form}} ({low:{form}} to {high:{form}})" for value, low, high in rows]
+    words = [
+        "" if pd.isna(value) else f"{value:{form}} ({low:{form}} to {high:{form}})"
+        for value, low, high in rows
+    ]
     return pd.Series(words, index=table.index, name=name, dtype=str)
 
 
