@@ -225,7 +225,7 @@ ANONYMIZERS: dict[str, Callable[..., BaseAnonymizer]] = {
 """What makes the anonymizer of each name."""
 
 STAND_INS = tuple(name for name in ANONYMIZERS if name != "identity")
-"""Seven systems from weak to strong, the last one a control that should leave nothing."""
+"""Seven systems of very different strength; the last is a control that leaves hardly anything."""
 
 
 def by_name(name: str, **parameters: object) -> BaseAnonymizer:
