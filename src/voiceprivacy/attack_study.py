@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,19 +90,32 @@ class AttackStudy:
         self, systems: Iterable[str], rows: Iterable[str], seeds: Iterable[int]
     ) -> list[AttackRun]:
         """Attack every system with every row under every seed; see `attack_all`."""
-        rows = list(rows)
+        rows, systems = list(rows), list(systems)
         by_meaning = any(self.settings.for_row(r).augmentation.strategy == "sr" for r in rows)
         return attack_all(
-            [self.data(system) for system in systems],
+            self._all_data(systems),
             rows,
             seeds,
             self.settings,
             self.folder / "runs",
             workers=self.workers,
             device=self.device,
-            encoder=WhisperRecogniser(self.whisper) if by_meaning else None,
+            encoder=self._encoder() if by_meaning else None,
             progress=self.progress,
         )
+
+    def _all_data(self, systems: list[str]) -> list[AttackData]:
+        """The speech of several systems, made side by side once there is something to anonymize."""
+        from joblib import Parallel, delayed
+
+        alone = copy(self)
+        alone.workers = 1
+        jobs = [delayed(alone.data)(system) for system in systems[1:]]
+        return [self.data(system) for system in systems[:1]] + Parallel(self.workers)(jobs)
+
+    def _encoder(self) -> WhisperRecogniser:
+        # Words are too short for several threads to be of use.
+        return WhisperRecogniser(self.whisper, device=self.device.partition(":")[0], threads=1)
 
     def evidence(self, system: str) -> str:
         """Return the label of what comes from this study."""

@@ -206,7 +206,8 @@ def _orders(
     if path.exists():
         kept = json.loads(path.read_text(encoding="utf-8"))
         return {utterance: np.array(order, np.int64) for utterance, order in kept.items()}
-    compared.prepare(data.training, data.words, workers=workers)
+    # Threads would only wait for each other at the encoder.
+    compared.prepare(data.training, data.words, workers=1 if strategy == "sr" else workers)
     with written_whole(path) as temporary:
         kept = {utterance: order.tolist() for utterance, order in sorted(compared.orders.items())}
         temporary.write_text(json.dumps(kept), encoding="utf-8")
