@@ -12,6 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from voiceprivacy._audio import RATE
+from voiceprivacy._progress import quiet_bars
 from voiceprivacy._words import Found
 from voiceprivacy.errors import VoicePrivacyError, listed
 
@@ -176,17 +177,15 @@ def _words(segment) -> list[Found]:
 
 def _package():
     """Import faster-whisper, or say how to get it and what would do instead."""
-    with warnings.catch_warnings():
-        # It uses a progress bar that warns every notebook of widgets that nothing here uses.
-        warnings.filterwarnings("ignore", "IProgress not found")
-        try:
-            import faster_whisper
-        except ImportError as error:
-            raise VoicePrivacyError(
-                f"Whisper needs the package {error.name or error}; install the extra with: "
-                'pip install "voiceprivacy[words]". Or use the recogniser pocketsphinx, if it is '
-                "installed, or a file of word times."
-            ) from error
+    quiet_bars()
+    try:
+        import faster_whisper
+    except ImportError as error:
+        raise VoicePrivacyError(
+            f"Whisper needs the package {error.name or error}; install the extra with: "
+            'pip install "voiceprivacy[words]". Or use the recogniser pocketsphinx, if it is '
+            "installed, or a file of word times."
+        ) from error
     return faster_whisper
 
 

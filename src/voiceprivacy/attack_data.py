@@ -46,7 +46,7 @@ def spoken(
     folder: str | os.PathLike,
     system: str,
     *,
-    n_training: int = 48,
+    n_training: int = 24,
     n_evaluation: int = 20,
     n_utterances: int = 10,
     n_enrolment: int = 3,

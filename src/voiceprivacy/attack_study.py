@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
+from voiceprivacy._progress import quiet_bars
 from voiceprivacy.attack_data import AttackData, spoken, vpac_data
 from voiceprivacy.attackers import read_settings
 from voiceprivacy.attacks import AttackRun, attack_all
@@ -64,6 +65,7 @@ class AttackStudy:
                 "the challenge's data and their word times go together: give both vpac and "
                 "timestamps (voiceprivacy segment finds words), or neither."
             )
+        quiet_bars()  # librosa's
         self.vpac, self.timestamps, self.whisper, self.device = vpac, timestamps, whisper, device
         self.folder = Path(folder or "build/attacks")
         self.seed, self.progress, self.speech = seed, progress, speech

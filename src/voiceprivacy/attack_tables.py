@@ -211,6 +211,21 @@ def orderings(runs: Sequence[AttackRun], system: str) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["item", "lower", "higher", *ends, "visible"])
 
 
+def still_learning(table: pd.DataFrame, enough: float = 0.9) -> list[str]:
+    """Return the rows of a `summary` whose training accuracy stayed below `enough`.
+
+    Their EERs say how fast a row learns as much as how far it gets.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": "s", "row": ["RR", "SpecAug"], "accuracy": [0.99, 0.6]})
+    >>> still_learning(table)
+    ['s, SpecAug']
+    """
+    behind = table[table["accuracy"] < enough]
+    return [f"{system}, {row}" for system, row in zip(behind["system"], behind["row"], strict=True)]
+
+
 def in_words(estimate: Estimate) -> str:
     """Say whether a difference of EERs can be told from nothing.
 

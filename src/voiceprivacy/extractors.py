@@ -7,7 +7,6 @@ on its own samples alone, never on its neighbours in a batch.
 import hashlib
 import itertools
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from tqdm import tqdm
 
+from voiceprivacy._progress import quiet_bars
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.embeddings import Embeddings, read_embeddings, write_embeddings
 from voiceprivacy.errors import VoicePrivacyError
@@ -242,10 +242,7 @@ def _one_thread(torch) -> Iterator[None]:
 
 def _resemblyzer():
     """Import torch and Resemblyzer, or say what is missing or does not fit."""
-    with warnings.catch_warnings():
-        # librosa imports it later, and warns every notebook of widgets that nothing here uses.
-        warnings.filterwarnings("ignore", "IProgress not found")
-        import tqdm.auto  # noqa: F401
+    quiet_bars()  # librosa's
     try:
         import resemblyzer
         import torch
