@@ -1,5 +1,7 @@
 """Word times of the authors' form go in and out without loss."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +107,22 @@ def test_other_files_are_refused(corpus, tmp_path):
     (tmp_path / "empty.csv").touch()
     with pytest.raises(VoicePrivacyError, match="no column"):
         read_timestamps(tmp_path / "empty.csv", corpus)
+
+
+def test_a_table_in_another_encoding_is_refused(corpus, tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_bytes("utterance_id,word_timestamps\né,{}\n".encode("latin-1"))
+    with pytest.raises(VoicePrivacyError, match=r"words.csv is no CSV in UTF-8 \(.*0xe9"):
+        read_timestamps(path, corpus)
+
+
+def test_an_utterance_may_have_thousands_of_words(corpus, tmp_path):
+    utterance = corpus.table["utterance"][0]
+    text = json.dumps({str(k): [k / 10, (k + 1) / 10] for k in range(8_000)})
+    path = tmp_path / "words.csv"
+    pd.DataFrame({"utterance_id": [utterance], "word_timestamps": [text]}).to_csv(path)
+    assert len(text) > 2**17
+    assert len(read_timestamps(path, corpus).spans(utterance)) == 10
 
 
 def test_what_is_written_is_read_back_to_the_sample(corpus, tmp_path):

@@ -25,6 +25,7 @@ from voiceprivacy.files import written_whole
 
 COLUMNS = ["utterance_id", "word_timestamps"]
 EXACT = ("WAV", "FLAC")
+LONGEST = 2**31 - 1
 EXPECTED = 'JSON such as {"0": [0.1, 0.4], "1": [0.4, 0.9]}, times in seconds'
 
 
@@ -51,7 +52,12 @@ def read_timestamps(path: str | os.PathLike, corpus: Corpus) -> Segmentation:
     The form holds no text: all words are empty.
     """
     path = Path(path)
-    found = dict(_rows(path))
+    try:
+        found = dict(_rows(path))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise VoicePrivacyError(
+            f"{path} is no CSV in UTF-8 ({error}); save it as one, with {listed(COLUMNS)}."
+        ) from None
     if not found.keys() & set(corpus.table["utterance"]):
         raise VoicePrivacyError(
             f"{path} names no utterance of {corpus.name}: it has {listed(found, 2)}, the corpus "
@@ -102,6 +108,8 @@ def _rows(path: Path) -> Iterator[tuple[str, list[Found]]]:
     if not path.is_file():
         raise VoicePrivacyError(f"{path}: no such file of word times.")
     seen = set()
+    # A quarter of an hour of words is longer than the 128 KiB that a field may have by default.
+    csv.field_size_limit(LONGEST)
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         missing = [column for column in COLUMNS if column not in (rows.fieldnames or [])]
