@@ -147,14 +147,15 @@ def test_utterances_without_words_are_told(folder):
     assert "Mind: 1 no words (see utterances.csv)." in done.stderr
 
 
-def test_the_folder_itself_is_refused_before_anybody_listens(folder, whisper, monkeypatch):
+@pytest.mark.parametrize("out", ["in", "in/augmented"])
+def test_the_folder_itself_is_refused_before_anybody_listens(folder, whisper, monkeypatch, out):
     root, _, _ = folder
     monkeypatch.setattr(Thirds, "find", lambda *_: pytest.fail("it listened"))
     before = bytes_below(root)
-    files = [str(root / "in"), str(root / "in"), "--strategy", "rr"]
+    files = [str(root / "in"), str(root / out), "--strategy", "rr"]
     done = CliRunner().invoke(main, ["augment", *files])
     assert done.exit_code == 1
-    assert "name another folder" in done.stderr
+    assert "lies in IN" in done.stderr
     assert bytes_below(root) == before
 
 

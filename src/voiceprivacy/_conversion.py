@@ -79,6 +79,15 @@ def jobs(corpus: Corpus, out: Path) -> list[Job]:
     return todo
 
 
+def refuse_inside(out: Path, speech: Path) -> None:
+    """Refuse a folder in the one that is read."""
+    if out.resolve().is_relative_to(speech.resolve()):
+        raise VoicePrivacyError(
+            f"OUT ({out}) lies in IN ({speech}), and would be read as speech of IN the next time; "
+            "name a folder outside."
+        )
+
+
 def claim(out: Path, settings: Mapping[str, object]) -> None:
     """Note in the folder what is made there, or check that it is the same as noted.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.anonymize import anonymized
 from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, settings
 from voiceprivacy.corpora import Corpus, read_folder
@@ -62,11 +63,7 @@ def command(speech, out, method, pairs, seed, workers):
       voiceprivacy anonymize speech anonymized --method mcadams --set lowest=0.6
     """
     anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
-    if out.resolve().is_relative_to(speech.resolve()):
-        raise VoicePrivacyError(
-            f"OUT ({out}) lies in IN ({speech}), and would be read as speech of IN the next time; "
-            "name a folder outside."
-        )
+    refuse_inside(out, speech)
     is_kaldi = any((speech / table).exists() for table in KALDI)
     corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
     result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)

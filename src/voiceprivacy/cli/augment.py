@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.augment import augment, begun
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -75,6 +76,7 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
     """
     if timestamps and recogniser:
         raise VoicePrivacyError("give --timestamps or --recogniser, not both.")
+    refuse_inside(out, speech)
     finder = None if timestamps else _recogniser(recogniser or "whisper", model)
     if settings["strategy"] == "sr":
         encodes = isinstance(finder, WhisperRecogniser)
