@@ -82,21 +82,73 @@ def test_a_finished_attack_is_kept_unless_told_otherwise(tree, tmp_path):
     assert load_attacker(tmp_path / "attacker").settings.seed == 2
 
 
+def test_a_finished_attack_is_kept_until_another_takes_its_place(tree, tmp_path, monkeypatch):
+    assert attack(tree, tmp_path, "--seed", "1").exit_code == 0
+    kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = ["--seed", "2", "--overwrite"]
+    assert attack(tree, tmp_path, *again, "--trials", "nowhere").exit_code == 1
+    calls = interrupt(monkeypatch, 3)
+    assert attack(tree, tmp_path, *again).exit_code == 130
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert attack(tree, tmp_path, *again).exit_code == 0
+    assert calls == [1, 2, 3, 3, 4]
+    assert load_attacker(tmp_path / "attacker").settings.seed == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "attack.json",
+        "attacker",
+        "scores.npz",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("nobody {utterance} nontarget", "1 have no enrolment embedding"),
+        ("{speaker} nothing nontarget", "1 have no trial embedding"),
+    ],
+)
+def test_trials_that_cannot_be_scored_are_refused_before_training(tree, tmp_path, row, message):
+    copy = tmp_path / "tree"
+    shutil.copytree(tree, copy)
+    path = copy / "libri_test_trials_f_T8-5" / "trials"
+    speaker, utterance, _ = path.read_text().splitlines()[0].split()
+    with path.open("a") as file:
+        file.write(row.format(speaker=speaker, utterance=utterance) + "\n")
+    run = attack(copy, tmp_path / "out")
+    assert run.exit_code == 1
+    assert message in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_speaker_without_gender_is_told_before_training(tree, tmp_path):
+    (tmp_path / "people.csv").write_text("speaker,gender\n3000,f\n")
+    run = attack(tree, tmp_path / "out", "--genders", str(tmp_path / "people.csv"))
+    assert run.exit_code == 1
+    assert "have no gender female or male" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_interrupted_attack_goes_on(tree, tmp_path, monkeypatch):
-    learn, calls = Training._learn, []
-
-    def stopping(self, *arguments):
-        calls.append(self.step)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return learn(self, *arguments)
-
-    monkeypatch.setattr(Training, "_learn", stopping)
+    calls = interrupt(monkeypatch, 3)
     run = attack(tree, tmp_path)
     assert run.exit_code == 130
     assert "run the same command again" in run.stderr
     assert attack(tree, tmp_path).exit_code == 0
     assert calls == [1, 2, 3, 3, 4]
+
+
+def interrupt(monkeypatch, step):
+    """Interrupt training once, at a step; return the list of the steps begun."""
+    learn, calls = Training._learn, []
+
+    def stopping(self, *arguments):
+        calls.append(self.step)
+        if len(calls) == step:
+            raise KeyboardInterrupt
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Training, "_learn", stopping)
+    return calls
 
 
 def test_without_a_list_all_speakers_of_a_gender_are_tried(tree, tmp_path):

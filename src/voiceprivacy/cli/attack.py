@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 import pandas as pd
 
 from voiceprivacy.attackers import Attacker, read_settings, train
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.eer import CONVENTION
-from voiceprivacy.embeddings import concatenate
+from voiceprivacy.embeddings import Embeddings, concatenate
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.extractors import extract
 from voiceprivacy.files import written_whole
@@ -61,7 +62,7 @@ KALDI = ("wav.scp", "utt2spk", "spk2utt")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, help="Of a CPU.")
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Processes that read.")
-@click.option("--overwrite", is_flag=True, help="Replace an attack that is already there.")
+@click.option("--overwrite", is_flag=True, help="Replace a finished attack, once this one is done.")
 def command(speech, enrol, trials, out, row, settings, timestamps, encoder, table, seed,
             overwrite, **machine):  # fmt: skip
     """Train an attacker on the anonymized speech in TRAIN, and score it.
@@ -84,32 +85,35 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
     chosen = read_settings(settings).for_row(row)
     if seed is not None:
         chosen = replace(chosen, seed=seed)
-    if overwrite and _first():
-        for part in ("attacker", "embeddings"):
-            shutil.rmtree(out / part, ignore_errors=True)
     sides = _corpus(enrol), [_corpus(folder) for folder in trials]
     gender = _genders(table, [enrol, *trials])
     corpus = _corpus(speech)
     _mind_overlap(corpus, [sides[0], *sides[1]])
+    _rehearse(*sides, trials, gender)
     words = read_timestamps(timestamps, corpus) if timestamps else None
+    # What is there is kept until there is something to put in its place.
+    place = out / ("attacker.new" if overwrite else "attacker")
     compares = chosen.augmentation.strategy == "sr" and words is not None
     attacker = train(
         corpus,
         words,
         chosen,
-        out / "attacker",
+        place,
         encoder=WhisperRecogniser(encoder) if compares else None,
         progress=True,
         **machine,
     )
     if not _first():
         return
-    scores = _scored(attacker, *sides, trials, gender, out / "embeddings")
+    scores = _scored(attacker, *sides, trials, gender, place / "embeddings")
+    shutil.rmtree(place / "embeddings", ignore_errors=True)
+    if overwrite:
+        shutil.rmtree(out / "attacker", ignore_errors=True)
+        place.rename(out / "attacker")
     write_verification(scores, out / "scores.npz")
     about = _about(attacker, scores, row)
     with written_whole(result) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    shutil.rmtree(out / "embeddings", ignore_errors=True)
     _report(about, result)
 
 
@@ -158,14 +162,36 @@ def _scored(
     store: Path,
 ) -> Verification:
     """Score every folder of trials, all in one."""
-    known = extract(enrolment, attacker, store=store, progress=True)
-    tried, pairs = [], []
-    for folder, corpus in zip(folders, trials, strict=True):
-        tried.append(extract(corpus, attacker, store=store, progress=True))
-        own = folder / "trials"
-        pairs.append(
-            read_trials(own) if own.is_file() else same_sex_trials(known, tried[-1], gender)
-        )
+    known, *tried = (
+        extract(corpus, attacker, store=store, progress=True) for corpus in (enrolment, *trials)
+    )
+    return _verified(known, tried, folders, gender)
+
+
+def _rehearse(
+    enrolment: Corpus, trials: list[Corpus], folders: tuple[Path, ...], gender: dict[str, str]
+) -> None:
+    """Score equal vectors, so that trials which cannot be scored are refused before training."""
+    known, *tried = (
+        Embeddings(corpus.table["utterance"], corpus.table["speaker"], np.ones((len(corpus), 1)))
+        for corpus in (enrolment, *trials)
+    )
+    _verified(known, tried, folders, gender)
+
+
+def _verified(
+    known: Embeddings,
+    tried: list[Embeddings],
+    folders: tuple[Path, ...],
+    gender: dict[str, str],
+) -> Verification:
+    """Score by each folder's own list, or by gender where it has none."""
+    pairs = [
+        read_trials(own)
+        if (own := folder / "trials").is_file()
+        else same_sex_trials(known, side, gender)
+        for folder, side in zip(folders, tried, strict=True)
+    ]
     return verify(known, concatenate(tried), pd.concat(pairs, ignore_index=True), gender)
 
 
