@@ -128,6 +128,29 @@ def test_a_speaker_without_gender_is_told_before_training(tree, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_what_is_not_used_is_told(tree, tmp_path):
+    trials = tmp_path / "more"
+    for speaker in ("3000", "3001"):
+        for path in read_kaldi(tree / "libri_test_trials_f_T8-5").table["path"]:
+            if f"{speaker}-" in path:
+                (trials / speaker).mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, trials / speaker)
+    (trials / "3000" / "broken.flac").touch()
+    rows = (tree / "words.csv").read_text().splitlines()
+    (tmp_path / "words.csv").write_text("\n".join(rows[:-1]) + "\n")
+    run = CliRunner().invoke(
+        main,
+        [
+            *("attack", str(tree / "train-clean-360_T8-5"), "--trials", str(trials)),
+            *("--enrol", str(tree / "libri_test_enrolls_T8-5"), "--out", str(tmp_path / "out")),
+            *("--settings", str(tree / "tiny.yaml"), "--timestamps", str(tmp_path / "words.csv")),
+        ],
+    )
+    assert run.exit_code == 0, run.output
+    assert f"Left out of {trials}: 1 " in run.stderr
+    assert "Without words: 1 not in the file." in run.stderr
+
+
 def test_an_interrupted_attack_goes_on(tree, tmp_path, monkeypatch):
     calls = interrupt(monkeypatch, 3)
     run = attack(tree, tmp_path)

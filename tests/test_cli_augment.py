@@ -145,6 +145,17 @@ def test_utterances_without_words_are_told(folder):
     done = run(root, "--strategy", "rr")
     assert done.exit_code == 0, done.output
     assert "Mind: 1 no words (see utterances.csv)." in done.stderr
+    assert "Without words: 1 not in the file." in done.stderr
+
+
+def test_times_that_do_not_fit_the_speech_are_told(folder):
+    root, _, _ = folder
+    table = pd.read_csv(root / "words.csv")
+    table.loc[0, "word_timestamps"] = '{"0": [0.1, 0.4], "1": [100, 101]}'
+    table.to_csv(root / "words.csv", index=False)
+    done = run(root, "--strategy", "rr")
+    assert done.exit_code == 0, done.output
+    assert "Repairs: 1 outside." in done.stderr
 
 
 @pytest.mark.parametrize("out", ["in", "in/augmented"])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.attackers import Attacker, read_settings, train
+from voiceprivacy.cli._told import tell_left_out, tell_words
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.eer import CONVENTION
 from voiceprivacy.embeddings import Embeddings, concatenate
@@ -88,9 +89,16 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
     sides = _corpus(enrol), [_corpus(folder) for folder in trials]
     gender = _genders(table, [enrol, *trials])
     corpus = _corpus(speech)
+    if _first():
+        for folder, read in zip(
+            (speech, enrol, *trials), (corpus, sides[0], *sides[1]), strict=True
+        ):
+            tell_left_out(read, folder)
     _mind_overlap(corpus, [sides[0], *sides[1]])
     _rehearse(*sides, trials, gender)
     words = read_timestamps(timestamps, corpus) if timestamps else None
+    if words is not None and _first():
+        tell_words(words)
     # What is there is kept until there is something to put in its place.
     place = out / ("attacker.new" if overwrite else "attacker")
     compares = chosen.augmentation.strategy == "sr" and words is not None

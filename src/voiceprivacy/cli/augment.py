@@ -7,6 +7,7 @@ import click
 
 from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.augment import augment, begun
+from voiceprivacy.cli._told import tell_words
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
@@ -108,6 +109,7 @@ def _report(augmented: Corpus, words: Segmentation, method: SegReConcat, out: Pa
     """Say what was made, and what to mind; fail if anything was left out."""
     click.echo(f"{len(augmented):,} utterances augmented ({method.name}).")
     click.echo(f"Words: {words.name}; audio: {out.resolve()}")
+    tell_words(words)
     notes = augmented.notes["reason"].value_counts()
     if len(notes):
         told = ", ".join(f"{count:,} {reason}" for reason, count in notes.items())

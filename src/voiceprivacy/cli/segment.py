@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from voiceprivacy._wav_scp import read_table
+from voiceprivacy.cli._told import tell_left_out, tell_words
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
@@ -119,12 +120,6 @@ def _report(corpus: Corpus, words: Segmentation, out: Path) -> None:
         f"{len(words.table):,} words in {words.table['utterance'].nunique():,} of {len(corpus):,} "
         f"utterances, by {words.name}."
     )
-    for what, counts in (
-        ("Repairs", words.counts()),
-        ("Without words", words.no_words["reason"].value_counts()),
-        ("Left out of the corpus", corpus.left_out()),
-    ):
-        if len(counts):
-            told = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
-            click.echo(f"{what}: {told}.", err=True)
+    tell_words(words)
+    tell_left_out(corpus)
     click.echo(f"Times: {out.resolve()}")
