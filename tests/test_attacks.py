@@ -40,6 +40,13 @@ def test_a_run_tells_how_it_was_trained_and_scored(finished):
     assert all(cell.tested.all() for cell in plain.verification.cells)
 
 
+@pytest.mark.parametrize("empty", ["systems", "rows", "seeds"])
+def test_an_empty_list_is_refused(data, tmp_path, empty):
+    lists = {"systems": [data], "rows": ROWS, "seeds": [0]} | {empty: []}
+    with pytest.raises(VoicePrivacyError, match=f"{empty}: nothing to attack in an empty list"):
+        attack_all(**lists, settings=SETTINGS, folder=tmp_path)
+
+
 def test_more_workers_give_the_same_runs(data, finished, tmp_path):
     again = attack_all([data], ROWS, [0], SETTINGS, tmp_path, workers=2)
     pd.testing.assert_frame_equal(every_run(again), every_run(finished[0]), check_exact=True)

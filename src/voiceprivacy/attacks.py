@@ -146,11 +146,19 @@ def attack_all(
     -------
     list of AttackRun
         By system, then row, then seed, in the orders given.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If there are no systems, rows or seeds.
     """
     from joblib import Parallel, delayed, parallel_config
 
     folder = Path(folder)
     systems, rows, seeds = list(systems), list(rows), list(seeds)
+    for name, values in (("systems", systems), ("rows", rows), ("seeds", seeds)):
+        if not values:
+            raise VoicePrivacyError(f"{name}: nothing to attack in an empty list; name one.")
     orders = {
         (data.system, strategy): _orders(data, settings, strategy, folder, encoder, workers)
         for data in systems
