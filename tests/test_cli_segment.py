@@ -69,6 +69,15 @@ def test_a_kaldi_directory_is_read(folder, halves):
     assert pd.read_csv(folder / "words.csv")["utterance_id"].tolist() == ["k1"]
 
 
+def test_a_kaldi_directory_without_a_list_of_sounds_is_read(folder, halves):
+    (folder / "in" / "wav").mkdir()
+    (folder / "in" / "s1" / "u1.wav").rename(folder / "in" / "wav" / "k1.wav")
+    (folder / "in" / "utt2spk").write_text("k1 s1\n")
+    done = run(folder, "--recogniser", "pocketsphinx")
+    assert done.exit_code == 0, done.output
+    assert pd.read_csv(folder / "words.csv")["utterance_id"].tolist() == ["k1"]
+
+
 def test_results_are_not_overwritten_unasked(folder, halves):
     (folder / "words.csv").write_text("mine")
     done = run(folder, "--recogniser", "pocketsphinx")

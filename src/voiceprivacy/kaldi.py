@@ -21,10 +21,15 @@ from voiceprivacy._wav_scp import Row, Sound, read_table
 from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 
-__all__ = ["genders", "read_kaldi", "read_trials", "transcripts", "write_kaldi"]
+__all__ = ["genders", "is_kaldi", "read_kaldi", "read_trials", "transcripts", "write_kaldi"]
 
 GENDERS = {"f": "female", "m": "male", "female": "female", "male": "male"}
 LABELS = ("target", "nontarget")
+
+
+def is_kaldi(folder: Path) -> bool:
+    """Return whether a folder is a Kaldi directory, rather than one of sound files."""
+    return any(_has(folder, table) for table in ("wav.scp", "utt2spk", "spk2utt"))
 
 
 def read_kaldi(

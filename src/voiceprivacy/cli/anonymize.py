@@ -11,11 +11,10 @@ from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, setti
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import read_kaldi, write_kaldi
+from voiceprivacy.kaldi import is_kaldi, read_kaldi, write_kaldi
 from voiceprivacy.kinds import read_as
 
 EXISTING = click.Path(path_type=Path)
-KALDI = ("wav.scp", "utt2spk", "spk2utt")
 
 
 def _list_methods(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -64,10 +63,9 @@ def command(speech, out, method, pairs, seed, workers):
     """
     anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
     refuse_inside(out, speech)
-    is_kaldi = any((speech / table).exists() for table in KALDI)
-    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
+    corpus = read_kaldi(speech) if is_kaldi(speech) else read_folder(speech)
     result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
-    if is_kaldi:
+    if is_kaldi(speech):
         write_kaldi(out, result, like=speech)
     with written_whole(out / "skipped.csv") as temporary:
         result.skipped.to_csv(temporary, index=False, lineterminator="\n")

@@ -18,13 +18,12 @@ from voiceprivacy.embeddings import Embeddings, concatenate
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.extractors import extract
 from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import genders, read_kaldi, read_trials
+from voiceprivacy.kaldi import genders, is_kaldi, read_kaldi, read_trials
 from voiceprivacy.segmentation import WhisperRecogniser, read_timestamps
 from voiceprivacy.speakers import read_speakers
 from voiceprivacy.verification import Verification, same_sex_trials, verify, write_verification
 
 EXISTING = click.Path(path_type=Path)
-KALDI = ("wav.scp", "utt2spk", "spk2utt")
 
 
 @click.command(short_help="Train an attacker and measure how often it errs.")
@@ -131,8 +130,7 @@ def _first() -> bool:
 
 
 def _corpus(folder: Path) -> Corpus:
-    kaldi = any((folder / table).exists() for table in KALDI)
-    return read_kaldi(folder) if kaldi else read_folder(folder)
+    return read_kaldi(folder) if is_kaldi(folder) else read_folder(folder)
 
 
 def _genders(table: Path | None, folders: list[Path]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from voiceprivacy.cli._told import tell_words
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import read_kaldi, write_kaldi
+from voiceprivacy.kaldi import is_kaldi, read_kaldi, write_kaldi
 from voiceprivacy.segmentation import (
     PocketSphinxRecogniser,
     Recogniser,
@@ -31,7 +31,6 @@ from voiceprivacy.segreconcat import (
 )
 
 EXISTING = click.Path(path_type=Path)
-KALDI = ("wav.scp", "utt2spk", "spk2utt")
 
 
 @click.command(short_help="Put utterances' words in another order, behind the utterances.")
@@ -83,14 +82,13 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
         encodes = isinstance(finder, WhisperRecogniser)
         settings["encoder"] = finder if encodes else _recogniser("whisper", model)
     method = SegReConcat(**settings)
-    is_kaldi = any((speech / table).exists() for table in KALDI)
-    corpus = read_kaldi(speech) if is_kaldi else read_folder(speech)
+    corpus = read_kaldi(speech) if is_kaldi(speech) else read_folder(speech)
     words = read_timestamps(timestamps, corpus) if timestamps else None
     begun(corpus, (words or finder).name, method, out)
     store = out.with_name(f"{out.name}.parts")
     words = words or segment(corpus, finder, store=store, progress=True)
     augmented = augment(corpus, words, method, out, workers=workers, progress=True)
-    if is_kaldi:
+    if is_kaldi(speech):
         write_kaldi(out, augmented, like=speech)
     write_timestamps(words, out / "timestamps.csv")
     with written_whole(out / "skipped.csv") as temporary:
