@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -17,7 +17,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from voiceprivacy._audio import RATE, audio_packages
-from voiceprivacy.corpora import REPORT_COLUMNS, Corpus
+from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
 
@@ -152,7 +152,48 @@ def found(path: Path) -> Outcome:
         ) from error
 
 
-def longer(report: pd.DataFrame, rows: list[tuple[str, object, str, str]]) -> pd.DataFrame:
+def result(
+    corpus: Corpus,
+    todo: list[Job],
+    outcomes: list[Outcome],
+    notes_of: Callable[[Outcome], Mapping[str, str]],
+    nothing: str,
+) -> Corpus:
+    """Return the corpus of what was written, with a report of the rest.
+
+    Parameters
+    ----------
+    notes_of
+        What to mind about an utterance that was written: each note with its detail.
+    nothing
+        What to say if no utterance was.
+    """
+    rows, skipped, notes = [], [], []
+    for job, outcome in zip(todo, outcomes, strict=True):
+        if outcome.reason:
+            skipped.append((job.utterance, job.source, outcome.reason, outcome.detail))
+            continue
+        rows.append((job.utterance, job.speaker, str(job.path), np.nan, np.nan))
+        notes += [(job.utterance, job.source, *note) for note in notes_of(outcome).items()]
+    if not rows:
+        details = [outcome.detail for outcome in outcomes]
+        raise VoicePrivacyError(f"{corpus.name}: {nothing}: {listed(details, 3)}.")
+    return replace(
+        corpus,
+        table=pd.DataFrame(rows, columns=COLUMNS),
+        skipped=_longer(corpus.skipped, skipped),
+        notes=_longer(corpus.notes, notes),
+    )
+
+
+def write_table(path: Path, rows: list[tuple], columns: list[str]) -> None:
+    """Write the table of what lies in the folder, by id."""
+    table = pd.DataFrame(rows, columns=columns).sort_values("utterance")
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _longer(report: pd.DataFrame, rows: list[tuple[str, object, str, str]]) -> pd.DataFrame:
     """A corpus's report with more rows."""
     more = pd.DataFrame(rows, columns=REPORT_COLUMNS, dtype=str)
     return pd.concat([report, more], ignore_index=True)

@@ -1,20 +1,17 @@
 """Run an anonymizer over a corpus: FLAC files that name their speakers, made once."""
 
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer
 from voiceprivacy._conversion import UTTERANCES, Job, Outcome
-from voiceprivacy.corpora import COLUMNS, Corpus
-from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.files import written_whole
+from voiceprivacy.corpora import Corpus
+from voiceprivacy.errors import VoicePrivacyError
 
 # What the comment of a file may tell.
 AS_MADE = "as made"
@@ -67,7 +64,7 @@ def anonymized(
     # Threads of the matrix products would only wait for each other on so short arrays.
     with threadpool_limits(limits=1):
         outcomes = conversion.all_done(partial(_done, corpus, anonymizer), todo, workers, progress)
-    result = _result(corpus, todo, outcomes)
+    result = conversion.result(corpus, todo, outcomes, _notes, "nothing could be read")
     _write_utterances(out / UTTERANCES, anonymizer, todo, outcomes)
     return result
 
@@ -106,29 +103,13 @@ def _done(corpus: Corpus, anonymizer: BaseAnonymizer, job: Job) -> Outcome:
     return conversion.write(job.path, out, AS_MADE if peak else "silent")
 
 
-def _result(corpus: Corpus, todo: list[Job], outcomes: list[Outcome]) -> Corpus:
-    """The corpus of what was written, with a report of the rest."""
-    rows, skipped, notes = [], [], []
-    for job, outcome in zip(todo, outcomes, strict=True):
-        if outcome.reason:
-            skipped.append((job.utterance, job.source, outcome.reason, outcome.detail))
-            continue
-        rows.append((job.utterance, job.speaker, str(job.path), np.nan, np.nan))
-        if note := _note(outcome):
-            notes.append((job.utterance, job.source, note, NOTES[note]))
-    if not rows:
-        details = [outcome.detail for outcome in outcomes]
-        raise VoicePrivacyError(f"{corpus.name}: nothing could be read: {listed(details, 3)}.")
-    return replace(
-        corpus,
-        table=pd.DataFrame(rows, columns=COLUMNS),
-        skipped=conversion.longer(corpus.skipped, skipped),
-        notes=conversion.longer(corpus.notes, notes),
-    )
-
-
 def _note(outcome: Outcome) -> str:
     return outcome.comment if outcome.comment in NOTES else ""
+
+
+def _notes(outcome: Outcome) -> dict[str, str]:
+    note = _note(outcome)
+    return {note: NOTES[note]} if note else {}
 
 
 def _write_utterances(
@@ -147,6 +128,4 @@ def _write_utterances(
         if not outcome.reason
     ]
     columns = ["utterance", "speaker", "samples", "time_factor", "note"]
-    table = pd.DataFrame(rows, columns=columns).sort_values("utterance")
-    with written_whole(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    conversion.write_table(path, rows, columns)

@@ -25,7 +25,6 @@ VISIBLE = {
     "cannot be told apart": "cannot be told",
 }
 
-
 Groups = Mapping[tuple[str, str], Sequence[AttackRun]]
 
 

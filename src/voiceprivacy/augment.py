@@ -3,19 +3,16 @@
 import hashlib
 import json
 import os
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._audio import RATE
 from voiceprivacy._conversion import UTTERANCES, Job, Outcome
-from voiceprivacy.corpora import COLUMNS, Corpus
+from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.files import written_whole
 from voiceprivacy.segmentation import Segmentation
 from voiceprivacy.segreconcat import STRATEGIES, SegReConcat, pieces
 
@@ -79,7 +76,7 @@ def augment(
         )
     do = partial(_done, corpus, segmentation, method)
     outcomes = conversion.all_done(do, todo, workers, progress)
-    result = _result(corpus, todo, outcomes)
+    result = conversion.result(corpus, todo, outcomes, _noted, "nothing was augmented")
     _write_utterances(out / UTTERANCES, segmentation, todo, outcomes)
     return result
 
@@ -131,24 +128,8 @@ def _told(outcome: Outcome) -> dict:
         return {"words": None}
 
 
-def _result(corpus: Corpus, todo: list[Job], outcomes: list[Outcome]) -> Corpus:
-    """The corpus of what was written, with a report of the rest."""
-    rows, skipped, notes = [], [], []
-    for job, outcome in zip(todo, outcomes, strict=True):
-        if outcome.reason:
-            skipped.append((job.utterance, job.source, outcome.reason, outcome.detail))
-            continue
-        rows.append((job.utterance, job.speaker, str(job.path), np.nan, np.nan))
-        notes += [(job.utterance, job.source, n, NOTES[n]) for n in _told(outcome)["notes"]]
-    if not rows:
-        details = [outcome.detail for outcome in outcomes]
-        raise VoicePrivacyError(f"{corpus.name}: nothing was augmented: {listed(details, 3)}.")
-    return replace(
-        corpus,
-        table=pd.DataFrame(rows, columns=COLUMNS),
-        skipped=conversion.longer(corpus.skipped, skipped),
-        notes=conversion.longer(corpus.notes, notes),
-    )
+def _noted(outcome: Outcome) -> dict[str, str]:
+    return {note: NOTES[note] for note in _told(outcome)["notes"]}
 
 
 def _write_utterances(
@@ -168,6 +149,4 @@ def _write_utterances(
         if not outcome.reason
     ]
     columns = ["utterance", "speaker", "words", "order", "seconds", "note"]
-    table = pd.DataFrame(rows, columns=columns).sort_values("utterance")
-    with written_whole(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+    conversion.write_table(path, rows, columns)
