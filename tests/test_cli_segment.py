@@ -147,7 +147,7 @@ def test_bad_requests_are_one_message(folder, monkeypatch, options, message):
 
 def test_a_missing_recogniser_is_told_before_any_sound_is_read(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "faster_whisper", None)
-    monkeypatch.setattr(cli, "read_folder", None)
+    monkeypatch.setattr(cli, "read_speech", None)
     done = run(folder)
     assert done.exit_code == 1
     assert 'pip install "voiceprivacy[words]"' in done.output

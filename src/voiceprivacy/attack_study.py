@@ -70,13 +70,19 @@ class AttackStudy:
         self.folder = Path(folder or "build/attacks")
         self.seed, self.progress, self.speech = seed, progress, speech
         self.workers = workers or os.cpu_count() or 1
+        self._known: dict[str, AttackData] = {}
         self.settings = read_settings(settings)
         if n_steps:
             every = min(self.settings.evaluate_every or n_steps, max(n_steps // 5, 1))
             self.settings = replace(self.settings, max_steps=n_steps, evaluate_every=every)
 
     def data(self, system: str) -> AttackData:
-        """Return one anonymization system's speech."""
+        """Return one anonymization system's speech, read or made once."""
+        if system not in self._known:
+            self._known[system] = self._data(system)
+        return self._known[system]
+
+    def _data(self, system: str) -> AttackData:
         if self.vpac:
             return vpac_data(self.vpac, system, Path(self.timestamps, f"{system}.csv"))
         return spoken(
@@ -110,10 +116,14 @@ class AttackStudy:
         """The speech of several systems, made side by side once there is something to anonymize."""
         from joblib import Parallel, delayed
 
+        for system in systems[:1]:
+            self.data(system)
         alone = copy(self)
         alone.workers = 1
-        jobs = [delayed(alone.data)(system) for system in systems[1:]]
-        return [self.data(system) for system in systems[:1]] + Parallel(self.workers)(jobs)
+        rest = [system for system in systems if system not in self._known]
+        made = Parallel(self.workers)(delayed(alone._data)(system) for system in rest)
+        self._known |= zip(rest, made, strict=True)
+        return [self.data(system) for system in systems]
 
     def _encoder(self) -> WhisperRecogniser:
         # Words are too short for several threads to be of use.

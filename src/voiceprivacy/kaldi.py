@@ -18,7 +18,7 @@ from voiceprivacy import _wav_scp
 from voiceprivacy._kaldi_writing import write_kaldi
 from voiceprivacy._spk2utt import read_spk2utt, utf8_lines
 from voiceprivacy._wav_scp import Row, Sound, read_table
-from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus
+from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 __all__ = ["genders", "is_kaldi", "read_kaldi", "read_trials", "transcripts", "write_kaldi"]
@@ -30,6 +30,11 @@ LABELS = ("target", "nontarget")
 def is_kaldi(folder: Path) -> bool:
     """Return whether a folder is a Kaldi directory, rather than one of sound files."""
     return any(_has(folder, table) for table in ("wav.scp", "utt2spk", "spk2utt"))
+
+
+def read_speech(folder: Path) -> Corpus:
+    """Read a Kaldi directory, or a folder of sound files."""
+    return read_kaldi(folder) if is_kaldi(folder) else read_folder(folder)
 
 
 def read_kaldi(

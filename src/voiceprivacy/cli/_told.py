@@ -1,9 +1,13 @@
 """What commands on speech tell of what they did not use as it was."""
 
+from pathlib import Path
+
 import click
 import pandas as pd
 
 from voiceprivacy.corpora import Corpus
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.files import written_whole
 from voiceprivacy.segmentation import Segmentation
 
 
@@ -16,6 +20,22 @@ def tell_words(words: Segmentation) -> None:
 def tell_left_out(corpus: Corpus, name: object = "the corpus") -> None:
     """Say how many files of a folder are not used, and why."""
     _tell(f"Left out of {name}", corpus.left_out())
+
+
+def write_skipped(corpus: Corpus, out: Path) -> None:
+    """Write what was left out of a folder that was made."""
+    with written_whole(out / "skipped.csv") as temporary:
+        corpus.skipped.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def refuse_skipped(corpus: Corpus, out: Path, done: str) -> None:
+    """End in an error if anything was left out of a folder that was made."""
+    if len(corpus.skipped):
+        told = corpus.skipped["path"] + ": " + corpus.skipped["reason"]
+        raise VoicePrivacyError(
+            f"not all of the speech was {done}; left out: {listed(told)}. The others are done; "
+            f"details are in {out / 'skipped.csv'}."
+        )
 
 
 def _tell(what: str, counts: pd.Series) -> None:

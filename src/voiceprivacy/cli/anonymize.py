@@ -8,10 +8,10 @@ import click
 from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.anonymize import anonymized
 from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, settings
-from voiceprivacy.corpora import Corpus, read_folder
-from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import is_kaldi, read_kaldi, write_kaldi
+from voiceprivacy.cli._told import refuse_skipped, write_skipped
+from voiceprivacy.corpora import Corpus
+from voiceprivacy.errors import listed
+from voiceprivacy.kaldi import is_kaldi, read_speech, write_kaldi
 from voiceprivacy.kinds import read_as
 
 EXISTING = click.Path(path_type=Path)
@@ -63,12 +63,11 @@ def command(speech, out, method, pairs, seed, workers):
     """
     anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
     refuse_inside(out, speech)
-    corpus = read_kaldi(speech) if is_kaldi(speech) else read_folder(speech)
+    corpus = read_speech(speech)
     result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
     if is_kaldi(speech):
         write_kaldi(out, result, like=speech)
-    with written_whole(out / "skipped.csv") as temporary:
-        result.skipped.to_csv(temporary, index=False, lineterminator="\n")
+    write_skipped(result, out)
     _report(result, anonymizer, out)
 
 
@@ -88,9 +87,4 @@ def _report(result: Corpus, anonymizer: BaseAnonymizer, out: Path) -> None:
     for reason, notes in result.notes.groupby("reason"):
         told = f"{len(notes):,} {reason} ({listed(notes['utterance'], 3)})"
         click.echo(f"Mind: {told}.", err=True)
-    if len(result.skipped):
-        told = result.skipped["path"] + ": " + result.skipped["reason"]
-        raise VoicePrivacyError(
-            f"not all of the speech was anonymized; left out: {listed(told)}. The others are done; "
-            f"details are in {out / 'skipped.csv'}."
-        )
+    refuse_skipped(result, out, "anonymized")

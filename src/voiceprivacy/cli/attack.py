@@ -12,13 +12,13 @@ import pandas as pd
 
 from voiceprivacy.attackers import Attacker, read_settings, train
 from voiceprivacy.cli._told import tell_left_out, tell_words
-from voiceprivacy.corpora import Corpus, read_folder
+from voiceprivacy.corpora import Corpus
 from voiceprivacy.eer import CONVENTION
 from voiceprivacy.embeddings import Embeddings, concatenate
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.extractors import extract
 from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import genders, is_kaldi, read_kaldi, read_trials
+from voiceprivacy.kaldi import genders, read_speech, read_trials
 from voiceprivacy.segmentation import WhisperRecogniser, read_timestamps
 from voiceprivacy.speakers import read_speakers
 from voiceprivacy.verification import Verification, same_sex_trials, verify, write_verification
@@ -85,9 +85,9 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
     chosen = read_settings(settings).for_row(row)
     if seed is not None:
         chosen = replace(chosen, seed=seed)
-    sides = _corpus(enrol), [_corpus(folder) for folder in trials]
+    sides = read_speech(enrol), [read_speech(folder) for folder in trials]
     gender = _genders(table, [enrol, *trials])
-    corpus = _corpus(speech)
+    corpus = read_speech(speech)
     if _first():
         for folder, read in zip(
             (speech, enrol, *trials), (corpus, sides[0], *sides[1]), strict=True
@@ -127,10 +127,6 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
 def _first() -> bool:
     """Whether this is the only process, or the first that torchrun has started."""
     return os.environ.get("RANK", "0") == "0"
-
-
-def _corpus(folder: Path) -> Corpus:
-    return read_kaldi(folder) if is_kaldi(folder) else read_folder(folder)
 
 
 def _genders(table: Path | None, folders: list[Path]) -> dict[str, str]:

@@ -7,11 +7,10 @@ import click
 
 from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.augment import augment, begun
-from voiceprivacy.cli._told import tell_words
-from voiceprivacy.corpora import Corpus, read_folder
-from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import is_kaldi, read_kaldi, write_kaldi
+from voiceprivacy.cli._told import refuse_skipped, tell_words, write_skipped
+from voiceprivacy.corpora import Corpus
+from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.kaldi import is_kaldi, read_speech, write_kaldi
 from voiceprivacy.segmentation import (
     PocketSphinxRecogniser,
     Recogniser,
@@ -82,7 +81,7 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
         encodes = isinstance(finder, WhisperRecogniser)
         settings["encoder"] = finder if encodes else _recogniser("whisper", model)
     method = SegReConcat(**settings)
-    corpus = read_kaldi(speech) if is_kaldi(speech) else read_folder(speech)
+    corpus = read_speech(speech)
     words = read_timestamps(timestamps, corpus) if timestamps else None
     begun(corpus, (words or finder).name, method, out)
     store = out.with_name(f"{out.name}.parts")
@@ -91,8 +90,7 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
     if is_kaldi(speech):
         write_kaldi(out, augmented, like=speech)
     write_timestamps(words, out / "timestamps.csv")
-    with written_whole(out / "skipped.csv") as temporary:
-        augmented.skipped.to_csv(temporary, index=False, lineterminator="\n")
+    write_skipped(augmented, out)
     shutil.rmtree(store, ignore_errors=True)
     _report(augmented, words, method, out)
 
@@ -112,9 +110,4 @@ def _report(augmented: Corpus, words: Segmentation, method: SegReConcat, out: Pa
     if len(notes):
         told = ", ".join(f"{count:,} {reason}" for reason, count in notes.items())
         click.echo(f"Mind: {told} (see utterances.csv).", err=True)
-    if len(augmented.skipped):
-        told = augmented.skipped["path"] + ": " + augmented.skipped["reason"]
-        raise VoicePrivacyError(
-            f"not all of the speech was augmented; left out: {listed(told)}. The others are done; "
-            f"details are in {out / 'skipped.csv'}."
-        )
+    refuse_skipped(augmented, out, "augmented")

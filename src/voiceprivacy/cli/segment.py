@@ -8,10 +8,10 @@ import click
 
 from voiceprivacy._wav_scp import read_table
 from voiceprivacy.cli._told import tell_left_out, tell_words
-from voiceprivacy.corpora import Corpus, read_folder
+from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
-from voiceprivacy.kaldi import is_kaldi, read_kaldi
+from voiceprivacy.kaldi import read_speech
 from voiceprivacy.segmentation import (
     PocketSphinxRecogniser,
     Recogniser,
@@ -65,7 +65,7 @@ def command(speech, out, recogniser, model, transcripts, overwrite, **whisper):
         raise VoicePrivacyError(f"{out} is already there; choose another OUT.csv, or --overwrite.")
     whisper = {name: value for name, value in whisper.items() if value is not None}
     finder = _recogniser(recogniser, model, transcripts, whisper)
-    corpus = read_kaldi(speech) if is_kaldi(speech) else read_folder(speech)
+    corpus = read_speech(speech)
     store = out.with_name(f"{out.name}.parts")
     words = segment(corpus, finder, store=store, progress=True)
     write_timestamps(words, out)
