@@ -99,6 +99,13 @@ def test_the_challenges_data_need_their_words():
         AttackStudy("somewhere")
 
 
+def test_a_wrong_system_is_told_before_speech_is_made(tmp_path):
+    study = AttackStudy(folder=str(tmp_path), n_steps=2, workers=1, **SPEECH)
+    with pytest.raises(VoicePrivacyError, match="there is no anonymizer 'hybird'"):
+        study.run(["mcadams", "hybird"], ["no augmentation"], [3])
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_study_runs_from_nothing(tmp_path):
     study = AttackStudy(folder=str(tmp_path), n_steps=2, workers=1, **SPEECH)
     study.settings = replace(study.settings, batch_size=8)

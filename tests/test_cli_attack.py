@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+import soundfile
 from attacker_speech import TINY, words
 from click.testing import CliRunner
 from vpac_tree import write_vpac
@@ -144,11 +145,59 @@ def test_what_is_not_used_is_told(tree, tmp_path):
             *("attack", str(tree / "train-clean-360_T8-5"), "--trials", str(trials)),
             *("--enrol", str(tree / "libri_test_enrolls_T8-5"), "--out", str(tmp_path / "out")),
             *("--settings", str(tree / "tiny.yaml"), "--timestamps", str(tmp_path / "words.csv")),
+            *("--missing", "drop"),
         ],
     )
     assert run.exit_code == 0, run.output
     assert f"Left out of {trials}: 1 " in run.stderr
     assert "Without words: 1 not in the file." in run.stderr
+
+
+def silenced(tree, tmp_path):
+    """A copy of the tree, and the id of a trial in it that has no sound."""
+    copy = tmp_path / "tree"
+    shutil.copytree(tree, copy)
+    first = read_kaldi(copy / "libri_test_trials_f_T8-5").table.iloc[0]
+    soundfile.write(first["path"], np.zeros(16_000), 16_000)
+    return copy, first["utterance"]
+
+
+def test_a_trial_without_sound_is_refused_before_training(tree, tmp_path):
+    copy, utterance = silenced(tree, tmp_path)
+    run = attack(copy, tmp_path / "out")
+    assert run.exit_code == 1
+    assert f"1 utterances cannot be scored: '{utterance} (silent)'" in run.stderr
+    assert "--missing drop" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_others_are_scored_on_request(tree, tmp_path):
+    copy, utterance = silenced(tree, tmp_path)
+    listed = (copy / "libri_test_trials_f_T8-5" / "trials").read_text().count(f" {utterance} ")
+    run = attack(copy, tmp_path / "out", "--missing", "drop")
+    assert run.exit_code == 0, run.output
+    lost = read_verification(tmp_path / "out" / "scores.npz").lost
+    about = json.loads((tmp_path / "out" / "attack.json").read_text())
+    assert lost["utterance"].tolist() == [utterance] * listed
+    assert about["lost_trials"] == pytest.approx(listed / 36)
+    assert f"Mind: {listed / 36:.1%} of the trials asked for were lost." in run.stderr
+
+
+def test_a_folder_of_other_things_is_left_alone(tree, tmp_path):
+    (tmp_path / "thesis.tex").touch()
+    for options in ([], ["--overwrite"]):
+        run = attack(tree, tmp_path, *options)
+        assert run.exit_code == 1
+        assert "holds other files ('thesis.tex'); name a new --out" in run.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_table_without_speakers_is_told(tree, tmp_path):
+    (tmp_path / "people.csv").write_text("who,gender\n3000,f\n")
+    run = attack(tree, tmp_path / "out", "--genders", str(tmp_path / "people.csv"))
+    assert run.exit_code == 1
+    assert "has no column 'speaker'; its columns are 'who', 'gender'" in run.stderr
+    assert "constraints" not in run.stderr
 
 
 def test_an_interrupted_attack_goes_on(tree, tmp_path, monkeypatch):
@@ -214,6 +263,7 @@ def test_an_attacker_that_knows_the_speakers_is_remarked(tree, tmp_path):
         (["--row", "RR+concat"], "did you mean RR+concatenation?"),
         (["--row", "RR"], "voiceprivacy segment finds them"),
         (["--settings", "smal"], "did you mean small?"),
+        (["--settings", "."], ".: this is a folder; expected one of paper, small, or the path"),
         (["--device", "gpu"], "device 'gpu' cannot be used here"),
     ],
 )

@@ -62,6 +62,42 @@ def test_times_repairs_and_utterances_without_words_are_written(folder, halves):
     assert not (folder / "words.csv.parts").exists()
 
 
+def test_files_left_out_end_in_an_error_after_the_others_are_done(folder, halves):
+    (folder / "in" / "s1" / "empty.wav").touch()
+    (folder / "in" / "s1" / "other.opus").touch()
+    done = run(folder, "--recogniser", "pocketsphinx")
+    assert done.exit_code == 1
+    assert "not all of the speech was segmented; left out:" in done.stderr
+    assert f"details are in {folder / 'words_skipped.csv'}" in done.stderr
+    skipped = pd.read_csv(folder / "words_skipped.csv")
+    assert sorted(skipped["utterance"]) == ["empty", "other"]
+    ids = pd.read_csv(folder / "words.csv")["utterance_id"]
+    assert sorted(ids) == ["quiet", "u0", "u1", "u2"]
+
+
+def test_files_that_a_recogniser_fails_on_are_left_out(folder, monkeypatch):
+    class Choosy(Halves):
+        def find(self, samples, utterance):
+            if utterance == "u1":
+                raise RuntimeError("no such word")
+            return super().find(samples, utterance)
+
+    monkeypatch.setattr(cli, "PocketSphinxRecogniser", lambda transcripts: Choosy())
+    done = run(folder, "--recogniser", "pocketsphinx")
+    assert done.exit_code == 1
+    (row,) = pd.read_csv(folder / "words_skipped.csv").itertuples()
+    assert (row.utterance, row.reason) == ("u1", "failed")
+    assert row.path == str(folder / "in" / "s1" / "u1.wav")
+
+
+def test_transcripts_of_other_speech_are_refused_at_once(folder, halves):
+    (folder / "text").write_text("x1 HELLO\n")
+    done = run(folder, "--recogniser", "pocketsphinx", "--transcripts", str(folder / "text"))
+    assert done.exit_code == 1
+    assert "no utterance of the speech: it has 'x1', the speech 'quiet', 'u0'" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["in", "text"]
+
+
 def test_a_kaldi_directory_is_read(folder, halves):
     (folder / "in" / "wav.scp").write_text(f"k1 {folder / 'in' / 's1' / 'u1.wav'}\n")
     (folder / "in" / "utt2spk").write_text("k1 s1\n")

@@ -148,7 +148,7 @@ def _told(lost: pd.DataFrame, of: int) -> str:
     ]
     return (
         f"{len(lost)} of {of} trials cannot be scored: {'; '.join(parts)}. Extract what is "
-        "missing, or score the others with missing='drop'."
+        "missing, or score the others (missing: drop)."
     )
 
 

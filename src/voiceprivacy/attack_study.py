@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from voiceprivacy._progress import quiet_bars
+from voiceprivacy.anonymizers import by_name
 from voiceprivacy.attack_data import AttackData, spoken, vpac_data
 from voiceprivacy.attackers import read_settings
 from voiceprivacy.attacks import AttackRun, attack_all
@@ -116,6 +117,9 @@ class AttackStudy:
         """The speech of several systems, made side by side once there is something to anonymize."""
         from joblib import Parallel, delayed
 
+        if not self.vpac:  # a wrong name is told before speech is made
+            for system in systems:
+                by_name(system)
         for system in systems[:1]:
             self.data(system)
         alone = copy(self)

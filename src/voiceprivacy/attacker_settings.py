@@ -193,8 +193,9 @@ def read_settings(settings: str | os.PathLike) -> AttackerSettings:
     if str(settings) in SHIPPED:
         path = shipped("config", f"attackers/{settings}.yaml")
     if not path.is_file():
+        found = "this is a folder" if path.is_dir() else "no such file"
         raise VoicePrivacyError(
-            f"{settings}: no such file{nearest(settings, SHIPPED)}; expected one of "
+            f"{settings}: {found}{nearest(settings, SHIPPED)}; expected one of "
             f"{', '.join(SHIPPED)}, or the path of a YAML file."
         )
     return settings_from(read_yaml(path), path)

@@ -177,19 +177,23 @@ def cut(
     return _sifted(corpus, pieces, seconds if minimum is None else minimum, progress)
 
 
-def checked(corpus: Corpus, minimum: float = 0.5, *, progress: bool = False) -> Corpus:
+def checked(
+    corpus: Corpus, minimum: float = 0.5, *, silence: float = SILENCE, progress: bool = False
+) -> Corpus:
     """Decode every utterance and leave out those that are unreadable, silent or too short.
 
     Parameters
     ----------
     minimum
         Shortest utterance that is kept, in seconds.
+    silence
+        Mean amplitude below which it is silent.
     """
 
     def whole(n_samples: int) -> Iterator[tuple[str, float, float]]:
         yield "", 0.0, n_samples / RATE
 
-    return _sifted(corpus, whole, minimum, progress)
+    return _sifted(corpus, whole, minimum, progress, silence)
 
 
 def _sifted(
@@ -197,6 +201,7 @@ def _sifted(
     pieces: Callable[[int], Iterable[tuple[str, float, float]]],
     minimum: float,
     progress: bool,
+    silence: float = SILENCE,
 ) -> Corpus:
     """Keep the usable pieces of every utterance and report the others."""
     kept, skipped = [], []
@@ -211,7 +216,7 @@ def _sifted(
         for suffix, start, end in pieces(len(samples)):
             piece = samples[round(start * RATE) : round(end * RATE)]
             name = utterance.utterance + suffix
-            fault = _fault(piece, minimum)
+            fault = _fault(piece, minimum, silence)
             if fault:
                 skipped.append((name, utterance.path, *fault))
             else:
@@ -221,14 +226,14 @@ def _sifted(
     return replace(corpus, table=pd.DataFrame(kept, columns=COLUMNS), skipped=left_out)
 
 
-def _fault(samples: np.ndarray, minimum: float) -> tuple[str, str] | None:
+def _fault(samples: np.ndarray, minimum: float, silence: float) -> tuple[str, str] | None:
     """Why a piece cannot be used: reason and detail."""
     # Half a sample of tolerance: a duration is a rounded number of samples.
     if len(samples) < minimum * RATE - 0.5:
         return "too short", f"{len(samples) / RATE:.3f} s, expected at least {minimum:g} s"
     amplitude = float(np.abs(samples).mean())
-    if amplitude < SILENCE:
-        return "silent", f"mean amplitude {amplitude:.1e}, expected at least {SILENCE:g}"
+    if amplitude < silence:
+        return "silent", f"mean amplitude {amplitude:.1e}, expected at least {silence:g}"
     return None
 
 

@@ -180,8 +180,8 @@ def checked_speakers(
     if missing:
         raise VoicePrivacyError(
             f"{source} has no column {listed(missing)}; its columns are "
-            f"{listed(speakers.columns, 10)}. Add the column (its cells may stay empty where "
-            "nothing is known), or leave it out of the constraints."
+            f"{listed(speakers.columns, 10)}. Name a column so; the cells of gender and age may "
+            "stay empty where nothing is known."
         )
     columns = {"speaker": _checked_ids(speakers["speaker"], source, first_row)}
     for name in ("gender", "age"):

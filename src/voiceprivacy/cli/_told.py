@@ -22,19 +22,19 @@ def tell_left_out(corpus: Corpus, name: object = "the corpus") -> None:
     _tell(f"Left out of {name}", corpus.left_out())
 
 
-def write_skipped(corpus: Corpus, out: Path) -> None:
-    """Write what was left out of a folder that was made."""
-    with written_whole(out / "skipped.csv") as temporary:
-        corpus.skipped.to_csv(temporary, index=False, lineterminator="\n")
+def write_skipped(skipped: pd.DataFrame, path: Path) -> None:
+    """Write what was left out."""
+    with written_whole(path) as temporary:
+        skipped.to_csv(temporary, index=False, lineterminator="\n")
 
 
-def refuse_skipped(corpus: Corpus, out: Path, done: str) -> None:
-    """End in an error if anything was left out of a folder that was made."""
-    if len(corpus.skipped):
-        told = corpus.skipped["path"] + ": " + corpus.skipped["reason"]
+def refuse_skipped(skipped: pd.DataFrame, path: Path, done: str) -> None:
+    """End in an error if anything was left out; `path` is where details are."""
+    if len(skipped):
+        told = skipped["path"] + ": " + skipped["reason"]
         raise VoicePrivacyError(
             f"not all of the speech was {done}; left out: {listed(told)}. The others are done; "
-            f"details are in {out / 'skipped.csv'}."
+            f"details are in {path}."
         )
 
 

@@ -67,7 +67,7 @@ def command(speech, out, method, pairs, seed, workers):
     result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
     if is_kaldi(speech):
         write_kaldi(out, result, like=speech)
-    write_skipped(result, out)
+    write_skipped(result.skipped, out / "skipped.csv")
     _report(result, anonymizer, out)
 
 
@@ -87,4 +87,4 @@ def _report(result: Corpus, anonymizer: BaseAnonymizer, out: Path) -> None:
     for reason, notes in result.notes.groupby("reason"):
         told = f"{len(notes):,} {reason} ({listed(notes['utterance'], 3)})"
         click.echo(f"Mind: {told}.", err=True)
-    refuse_skipped(result, out, "anonymized")
+    refuse_skipped(result.skipped, out / "skipped.csv", "anonymized")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from voiceprivacy.attackers import Attacker, read_settings, train
 from voiceprivacy.cli._told import tell_left_out, tell_words
-from voiceprivacy.corpora import Corpus
+from voiceprivacy.corpora import Corpus, checked
 from voiceprivacy.eer import CONVENTION
 from voiceprivacy.embeddings import Embeddings, concatenate
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -24,6 +24,9 @@ from voiceprivacy.speakers import read_speakers
 from voiceprivacy.verification import Verification, same_sex_trials, verify, write_verification
 
 EXISTING = click.Path(path_type=Path)
+MADE = ("attack.json", "scores.npz", "attacker", "attacker.new")
+# Of an utterance that is scored: seconds, and any sound at all, however quiet.
+SHORTEST, SILENCE = 0.1, 1e-9
 
 
 @click.command(short_help="Train an attacker and measure how often it errs.")
@@ -58,12 +61,19 @@ EXISTING = click.Path(path_type=Path)
 @click.option("--timestamps", type=EXISTING, help="CSV of TRAIN's word times, as of `segment`.")
 @click.option("--encoder", default="medium", help="The Whisper that SR compares words by.")
 @click.option("--genders", "table", type=EXISTING, help="CSV of speaker and gender.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do with what cannot be scored: files, and trials of others than these.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="In the place of the settings'.")
 @click.option("--device", default="cpu", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, help="Of a CPU.")
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Processes that read.")
 @click.option("--overwrite", is_flag=True, help="Replace a finished attack, once this one is done.")
-def command(speech, enrol, trials, out, row, settings, timestamps, encoder, table, seed,
+def command(speech, enrol, trials, out, row, settings, timestamps, encoder, table, missing, seed,
             overwrite, **machine):  # fmt: skip
     """Train an attacker on the anonymized speech in TRAIN, and score it.
 
@@ -82,10 +92,11 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
     result = out / "attack.json"
     if result.exists() and not overwrite:
         raise VoicePrivacyError(f"{result} is already there; choose another --out, or --overwrite.")
+    _refuse_foreign(out)
     chosen = read_settings(settings).for_row(row)
     if seed is not None:
         chosen = replace(chosen, seed=seed)
-    sides = read_speech(enrol), [read_speech(folder) for folder in trials]
+    sides = _usable(enrol, missing), [_usable(folder, missing) for folder in trials]
     gender = _genders(table, [enrol, *trials])
     corpus = read_speech(speech)
     if _first():
@@ -94,7 +105,7 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
         ):
             tell_left_out(read, folder)
     _mind_overlap(corpus, [sides[0], *sides[1]])
-    _rehearse(*sides, trials, gender)
+    _rehearse(*sides, trials, gender, missing)
     words = read_timestamps(timestamps, corpus) if timestamps else None
     if words is not None and _first():
         tell_words(words)
@@ -112,7 +123,7 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
     )
     if not _first():
         return
-    scores = _scored(attacker, *sides, trials, gender, place / "embeddings")
+    scores = _scored(attacker, *sides, trials, gender, missing, place / "embeddings")
     shutil.rmtree(place / "embeddings", ignore_errors=True)
     if overwrite:
         shutil.rmtree(out / "attacker", ignore_errors=True)
@@ -127,6 +138,25 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
 def _first() -> bool:
     """Whether this is the only process, or the first that torchrun has started."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Refuse a folder of other things: what is made here has plain names."""
+    found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
+    if found and not set(MADE) & set(found):
+        raise VoicePrivacyError(f"{out} holds other files ({listed(found)}); name a new --out.")
+
+
+def _usable(folder: Path, missing: str) -> Corpus:
+    """Read speech that is to be scored, all of which has to be heard before any training."""
+    corpus = checked(read_speech(folder), SHORTEST, silence=SILENCE, progress=_first())
+    lost = corpus.skipped["utterance"] + " (" + corpus.skipped["reason"] + ")"
+    if len(lost) and missing == "error":
+        raise VoicePrivacyError(
+            f"{folder}: {len(lost)} utterances cannot be scored: {listed(lost)}. Mend or remove "
+            "them, or score the others with --missing drop."
+        )
+    return corpus
 
 
 def _genders(table: Path | None, folders: list[Path]) -> dict[str, str]:
@@ -161,24 +191,29 @@ def _scored(
     trials: list[Corpus],
     folders: tuple[Path, ...],
     gender: dict[str, str],
+    missing: str,
     store: Path,
 ) -> Verification:
     """Score every folder of trials, all in one."""
     known, *tried = (
         extract(corpus, attacker, store=store, progress=True) for corpus in (enrolment, *trials)
     )
-    return _verified(known, tried, folders, gender)
+    return _verified(known, tried, folders, gender, missing)
 
 
 def _rehearse(
-    enrolment: Corpus, trials: list[Corpus], folders: tuple[Path, ...], gender: dict[str, str]
+    enrolment: Corpus,
+    trials: list[Corpus],
+    folders: tuple[Path, ...],
+    gender: dict[str, str],
+    missing: str,
 ) -> None:
     """Score equal vectors, so that trials which cannot be scored are refused before training."""
     known, *tried = (
         Embeddings(corpus.table["utterance"], corpus.table["speaker"], np.ones((len(corpus), 1)))
         for corpus in (enrolment, *trials)
     )
-    _verified(known, tried, folders, gender)
+    _verified(known, tried, folders, gender, missing)
 
 
 def _verified(
@@ -186,6 +221,7 @@ def _verified(
     tried: list[Embeddings],
     folders: tuple[Path, ...],
     gender: dict[str, str],
+    missing: str,
 ) -> Verification:
     """Score by each folder's own list, or by gender where it has none."""
     pairs = [
@@ -194,7 +230,8 @@ def _verified(
         else same_sex_trials(known, side, gender)
         for folder, side in zip(folders, tried, strict=True)
     ]
-    return verify(known, concatenate(tried), pd.concat(pairs, ignore_index=True), gender)
+    trials = pd.concat(pairs, ignore_index=True)
+    return verify(known, concatenate(tried), trials, gender, missing=missing)
 
 
 def _about(attacker: Attacker, scores: Verification, row: str) -> dict[str, object]:
@@ -218,6 +255,7 @@ def _about(attacker: Attacker, scores: Verification, row: str) -> dict[str, obje
         "convention": CONVENTION,
         "genders": cells,
         "average": _interval(scores),
+        "lost_trials": scores.lost_share,
     }
 
 
@@ -238,6 +276,8 @@ def _report(about: dict, result: Path) -> None:
             f"{cell['nontargets']:,} nontarget trials"
         )
     click.echo(f"  average  EER {_in_words(about['average'])}")
+    if about["lost_trials"]:
+        click.echo(f"Mind: {about['lost_trials']:.1%} of the trials asked for were lost.", err=True)
     click.echo(
         "Intervals: 95 %, resampling speakers; they know nothing of the chance in training.\n"
         f"Result: {result.resolve()}"

@@ -90,7 +90,7 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
     if is_kaldi(speech):
         write_kaldi(out, augmented, like=speech)
     write_timestamps(words, out / "timestamps.csv")
-    write_skipped(augmented, out)
+    write_skipped(augmented.skipped, out / "skipped.csv")
     shutil.rmtree(store, ignore_errors=True)
     _report(augmented, words, method, out)
 
@@ -110,4 +110,4 @@ def _report(augmented: Corpus, words: Segmentation, method: SegReConcat, out: Pa
     if len(notes):
         told = ", ".join(f"{count:,} {reason}" for reason, count in notes.items())
         click.echo(f"Mind: {told} (see utterances.csv).", err=True)
-    refuse_skipped(augmented, out, "augmented")
+    refuse_skipped(augmented.skipped, out / "skipped.csv", "augmented")

@@ -5,11 +5,12 @@ import warnings
 from pathlib import Path
 
 import click
+import pandas as pd
 
 from voiceprivacy._wav_scp import read_table
-from voiceprivacy.cli._told import tell_left_out, tell_words
+from voiceprivacy.cli._told import refuse_skipped, tell_words, write_skipped
 from voiceprivacy.corpora import Corpus
-from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
 from voiceprivacy.kaldi import read_speech
 from voiceprivacy.segmentation import (
@@ -54,8 +55,9 @@ def command(speech, out, recogniser, model, transcripts, overwrite, **whisper):
     IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
     OUT.csv has the SegReConcat authors' form: utterance_id, word_timestamps. Beside it,
     OUT_repairs.csv lists each span that was impossible and what was done about it, and
-    OUT_no_words.csv the utterances without words, with the reason. An interrupted run goes on
-    when started again.
+    OUT_no_words.csv the utterances without words, with the reason, and OUT_skipped.csv the files
+    that could not be used, if there are any; then the command fails, with the words of the others
+    written. An interrupted run goes on when started again.
 
     \b
     Example:
@@ -64,29 +66,33 @@ def command(speech, out, recogniser, model, transcripts, overwrite, **whisper):
     if out.exists() and not overwrite:
         raise VoicePrivacyError(f"{out} is already there; choose another OUT.csv, or --overwrite.")
     whisper = {name: value for name, value in whisper.items() if value is not None}
-    finder = _recogniser(recogniser, model, transcripts, whisper)
+    _refuse_unused(recogniser, model, transcripts, whisper)
+    said = None if transcripts is None else _transcripts(transcripts)
+    finder = _recogniser(recogniser, model, said, whisper)
     corpus = read_speech(speech)
+    if said is not None:
+        _refuse_strange(said, corpus, transcripts)
     store = out.with_name(f"{out.name}.parts")
     words = segment(corpus, finder, store=store, progress=True)
     write_timestamps(words, out)
     for name, table in (("repairs", words.repairs), ("no_words", words.no_words)):
         with written_whole(_beside(out, name)) as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
+    skipped = _skipped(corpus, words)
+    if len(skipped):
+        write_skipped(skipped, _beside(out, "skipped"))
     shutil.rmtree(store, ignore_errors=True)
     _report(corpus, words, out)
+    refuse_skipped(skipped, _beside(out, "skipped"), "segmented")
 
 
 def _recogniser(
-    name: str, model: str | None, transcripts: Path | None, whisper: dict[str, object]
+    name: str, model: str | None, said: dict[str, str] | None, whisper: dict[str, object]
 ) -> Recogniser:
     """Start the recogniser, before any sound is read; say what it remarks."""
     if name == "pocketsphinx":
-        unused = [*whisper, *(["model"] if model else [])]
-        _refuse_options(name, unused)
-        return PocketSphinxRecogniser(None if transcripts is None else _transcripts(transcripts))
-    _refuse_options(name, ["transcripts"] if transcripts else [])
+        return PocketSphinxRecogniser(said)
     if name == "packaged":
-        _refuse_options(name, ["model"] if model else [])
         model = "packaged"
     with warnings.catch_warnings(record=True) as remarks:
         warnings.simplefilter("always", UserWarning)
@@ -96,9 +102,16 @@ def _recogniser(
     return finder
 
 
-def _refuse_options(recogniser: str, names: list[str]) -> None:
-    if names:
-        options = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+def _refuse_unused(
+    recogniser: str, model: str | None, transcripts: Path | None, whisper: dict[str, object]
+) -> None:
+    """Refuse options that the recogniser does not know."""
+    aligns = recogniser == "pocketsphinx"
+    unused = list(whisper) if aligns else []
+    unused += ["model"] if model and recogniser != "whisper" else []
+    unused += ["transcripts"] if transcripts and not aligns else []
+    if unused:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in unused)
         raise VoicePrivacyError(f"--recogniser {recogniser} has no use for {options}.")
 
 
@@ -110,8 +123,26 @@ def _transcripts(path: Path) -> dict[str, str]:
     return {utterance: row.value for file in files for utterance, row in read_table(file).items()}
 
 
+def _refuse_strange(said: dict[str, str], corpus: Corpus, path: Path) -> None:
+    """Refuse transcripts of other utterances than the speech's."""
+    ids = corpus.table["utterance"]
+    if not ids.isin(list(said)).any():
+        raise VoicePrivacyError(
+            f"{path} has no utterance of the speech: it has {listed(list(said)[:2])}, the speech "
+            f"{listed(ids[:2])}; expected the same ids in both."
+        )
+
+
 def _beside(out: Path, name: str) -> Path:
     return out.with_name(f"{out.stem}_{name}.csv")
+
+
+def _skipped(corpus: Corpus, words: Segmentation) -> pd.DataFrame:
+    """The files that were not listened to, or in vain; one that is silent is no fault."""
+    failed = words.no_words[words.no_words["reason"].isin(["unreadable", "failed"])]
+    paths = corpus.table.set_index("utterance")["path"].astype(str)
+    failed = failed.assign(path=failed["utterance"].map(paths))
+    return pd.concat([corpus.skipped, failed[corpus.skipped.columns]], ignore_index=True)
 
 
 def _report(corpus: Corpus, words: Segmentation, out: Path) -> None:
@@ -121,5 +152,4 @@ def _report(corpus: Corpus, words: Segmentation, out: Path) -> None:
         f"utterances, by {words.name}."
     )
     tell_words(words)
-    tell_left_out(corpus)
     click.echo(f"Times: {out.resolve()}")
