@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from voiceprivacy.eer import CONVENTION, OrientationWarning, eer, resampled_eers
+from voiceprivacy.eer import (
+    CONVENTION,
+    OrientationWarning,
+    resampled_eers,
+    rocch_eer,
+    speechbrain_eer,
+)
 from voiceprivacy.errors import VoicePrivacyError
 
 
@@ -31,7 +37,9 @@ from voiceprivacy.errors import VoicePrivacyError
     ],
 )
 def test_worked_by_hand(targets, nontargets, expected):
-    assert eer(np.array(targets), np.array(nontargets)) == pytest.approx(expected, abs=1e-15)
+    assert speechbrain_eer(np.array(targets), np.array(nontargets)) == pytest.approx(
+        expected, abs=1e-15
+    )
 
 
 def test_the_stated_rule_names_itself_and_its_unit():
@@ -44,26 +52,26 @@ def test_the_stated_rule_names_itself_and_its_unit():
 def test_two_normal_distributions_have_the_eer_of_half_their_distance(d):
     """Unit variances, d apart: threshold d/2, both rates Phi(-d/2)."""
     quantiles = norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    assert eer(quantiles + d, quantiles) == pytest.approx(norm.cdf(-d / 2), abs=1e-4)
+    assert speechbrain_eer(quantiles + d, quantiles) == pytest.approx(norm.cdf(-d / 2), abs=1e-4)
 
 
 def test_order_and_monotone_changes_of_scores_do_not_matter():
     rng = np.random.default_rng(0)
     targets, nontargets = rng.normal(1, 1, 300), rng.normal(0, 1, 2_000)
-    expected = eer(targets, nontargets)
-    assert eer(targets[::-1], rng.permutation(nontargets)) == expected
+    expected = speechbrain_eer(targets, nontargets)
+    assert speechbrain_eer(targets[::-1], rng.permutation(nontargets)) == expected
     for change in (np.exp, np.arctan, lambda s: s**3 - 50):
-        assert eer(change(targets), change(nontargets)) == expected
-    assert eer(targets.reshape(30, 10), nontargets) == expected
+        assert speechbrain_eer(change(targets), change(nontargets)) == expected
+    assert speechbrain_eer(targets.reshape(30, 10), nontargets) == expected
 
 
 def test_reversed_scores_are_warned_about_and_not_turned_round():
     with pytest.warns(OrientationWarning, match=r"EER is 100\.0%, above 50 %.*negatives"):
-        assert eer(np.array([0.1, 0.2]), np.array([0.8, 0.9])) == 1.0
+        assert speechbrain_eer(np.array([0.1, 0.2]), np.array([0.8, 0.9])) == 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert eer(np.array([-5.0]), np.array([-9.0])) == 0.0
-        assert eer(np.array([1.0]), np.array([1.0])) == 0.5
+        assert speechbrain_eer(np.array([-5.0]), np.array([-9.0])) == 0.0
+        assert speechbrain_eer(np.array([1.0]), np.array([1.0])) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -78,7 +86,7 @@ def test_reversed_scores_are_warned_about_and_not_turned_round():
 )
 def test_scores_that_are_no_scores_are_refused(targets, nontargets, match):
     with pytest.raises(VoicePrivacyError, match=match):
-        eer(np.array(targets), np.array(nontargets))
+        speechbrain_eer(np.array(targets), np.array(nontargets))
 
 
 # -- SpeechBrain's own -------------------------------------------------------------------------
@@ -110,11 +118,13 @@ def literal(targets, nontargets):
 def test_the_rule_equals_its_literal_loop():
     for trial in range(300):
         targets, nontargets = awkward_scores(np.random.default_rng(trial))
-        assert eer(targets, nontargets) == pytest.approx(literal(targets, nontargets)[0], abs=1e-15)
+        assert speechbrain_eer(targets, nontargets) == pytest.approx(
+            literal(targets, nontargets)[0], abs=1e-15
+        )
 
 
 @pytest.fixture(scope="module")
-def speechbrain_eer():
+def of_speechbrain():
     """SpeechBrain's function, without the rest of SpeechBrain and its audio backends."""
     torch = pytest.importorskip("torch", reason="the speech extra is not installed")
     found = importlib.util.find_spec("speechbrain")
@@ -135,20 +145,62 @@ def speechbrain_eer():
 
 
 @pytest.mark.filterwarnings("ignore::voiceprivacy.eer.OrientationWarning")
-def test_the_rule_equals_speechbrain_s(speechbrain_eer):
+def test_the_rule_equals_speechbrain_s(of_speechbrain):
     """Where two gaps tie, its float32 rates may choose either; elsewhere there is no choice."""
     for trial in range(200):
         targets, nontargets = awkward_scores(np.random.default_rng(trial))
-        theirs = speechbrain_eer(targets, nontargets)
+        theirs = of_speechbrain(targets, nontargets)
         rates = literal(targets, nontargets)
         assert min(abs(theirs - rate) for rate in rates) < 1e-6
         if len(set(rates)) == 1:
-            assert eer(targets, nontargets) == pytest.approx(theirs, abs=1e-6)
+            assert speechbrain_eer(targets, nontargets) == pytest.approx(theirs, abs=1e-6)
     rng = np.random.default_rng(0)
     targets = rng.normal(1, 1, 211).astype(np.float32)
     nontargets = rng.normal(0, 1, 1_999).astype(np.float32)
-    theirs = speechbrain_eer(targets, nontargets)
-    assert eer(targets, nontargets) == pytest.approx(theirs, abs=1e-6)
+    theirs = of_speechbrain(targets, nontargets)
+    assert speechbrain_eer(targets, nontargets) == pytest.approx(theirs, abs=1e-6)
+
+
+# -- the convex hull ---------------------------------------------------------------------------
+
+
+def test_the_hull_s_rule_equals_the_authors_package():
+    theirs = pytest.importorskip("legal_eval", reason="the test extra is not installed").rocch_eer
+    for trial in range(300):
+        targets, nontargets = awkward_scores(np.random.default_rng(trial))
+        expected = theirs(targets, nontargets)
+        assert rocch_eer(targets, nontargets) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("targets", "nontargets", "expected"),
+    [
+        ([2, 3], [0, 1], 0.0),  # perfect
+        ([0, 1], [2, 3], 0.5),  # worse than useless: a coin
+        ([1, 1, 1], [1, 1], 0.5),  # constant
+        ([1, 3], [2, 0], 0.25),  # half way between (FAR 1/2, FRR 0) and (0, 1/2)
+        ([0.6, 0.6, 0.9], [0.6, 0.1, 0.2], 2 / 9),  # from (1/3, 0) to (0, 2/3)
+    ],
+)
+def test_the_hull_s_rule_by_hand(targets, nontargets, expected):
+    assert rocch_eer(np.array(targets), np.array(nontargets)) == pytest.approx(expected, abs=1e-15)
+
+
+def test_the_hull_s_rule_for_two_gaussians():
+    quantiles = norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    for d in (0.5, 2.0, 4.0):
+        assert rocch_eer(quantiles + d, quantiles) == pytest.approx(norm.cdf(-d / 2), abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_hull_never_errs_more(seed):
+    targets, nontargets = awkward_scores(np.random.default_rng(seed))
+    rate = rocch_eer(targets, nontargets)
+    assert 0 <= rate <= 0.5
+    thresholds = np.unique(np.concatenate([targets, nontargets]))
+    larger = [max((targets <= t).mean(), (nontargets > t).mean()) for t in thresholds]
+    assert rate <= min(larger) + 1e-12
+    assert rocch_eer(3 * targets[::-1] + 1, 3 * nontargets + 1) == pytest.approx(rate, abs=1e-12)
 
 
 # -- resamples of speakers ---------------------------------------------------------------------
@@ -170,7 +222,7 @@ def test_weights_of_one_give_the_plain_eer():
         row, column, target, last, scores = trials_of(np.random.default_rng(seed))
         weights = np.ones((1, 6), np.int64)
         rate = resampled_eers(row, column, target, last, weights)[0]
-        assert rate == eer(scores[target], scores[~target])
+        assert rate == speechbrain_eer(scores[target], scores[~target])
 
 
 def test_weights_repeat_trials():

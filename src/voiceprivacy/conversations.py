@@ -17,7 +17,7 @@ from itertools import combinations, islice
 import numpy as np
 
 from voiceprivacy.embeddings import Embeddings
-from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.errors import VoicePrivacyError, listed
 
 CALIBRATIONS = ("disjoint", "combinations")
 
@@ -179,6 +179,32 @@ def conversation_embeddings(matrix: np.ndarray, conversations: Conversations) ->
 def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
     """Return each speaker's unit mean of unit utterances, shape (S, d)."""
     return _unit(np.add.reduceat(rows.matrix, rows.start[:-1], axis=0))
+
+
+def refuse_unlike(released: Embeddings, enrolment: Embeddings, name: str) -> None:
+    """Refuse embeddings that cannot be compared, or that are the same.
+
+    Parameters
+    ----------
+    name
+        What messages call the released ones.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If dimensions differ, or an utterance is in both.
+    """
+    if released.dimension != enrolment.dimension:
+        raise VoicePrivacyError(
+            f"The {name}'s embeddings have {released.dimension} numbers and the enrolment's "
+            f"{enrolment.dimension}; both must come from one extractor."
+        )
+    shared = np.intersect1d(released.utterances, enrolment.utterances)
+    if len(shared):
+        raise VoicePrivacyError(
+            f"{len(shared)} utterances are both in the {name} and in the enrolment: "
+            f"{listed(shared.tolist())}. The attacker must not enrol with what is tested."
+        )
 
 
 def _unit(matrix: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
 """Equal error rate: how well scores tell trials of one speaker from trials of two.
 
-`eer` follows one rule, that of SpeechBrain and with it of the VoicePrivacy Challenges
-(`CONVENTION` says it in words, for files of results). Tools differ on the same scores: where no
-threshold makes both error rates equal, others interpolate or take the larger one.
+Two rules, each under its own name, because tools differ on the same scores where no threshold makes
+both error rates equal. `speechbrain_eer` is SpeechBrain's and with it that of the VoicePrivacy
+Challenges (`CONVENTION` says it in words, for files of results); `rocch_eer` is that of the ROC's
+convex hull, as in V25.
 """
 
 import warnings
@@ -22,7 +23,7 @@ class OrientationWarning(UserWarning):
     """Scores seem to be distances: trials of two speakers score higher than those of one."""
 
 
-def eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
+def speechbrain_eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
     """Return the equal error rate as SpeechBrain and the VoicePrivacy Challenges compute it.
 
     Parameters
@@ -58,13 +59,10 @@ def eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
 
     Examples
     --------
-    >>> round(eer(np.array([0.6, 0.6, 0.9]), np.array([0.6, 0.1, 0.2])), 4)
+    >>> round(speechbrain_eer(np.array([0.6, 0.6, 0.9]), np.array([0.6, 0.1, 0.2])), 4)
     0.1667
     """
-    targets, nontargets = (
-        np.sort(_checked(scores, kind))
-        for scores, kind in ((target_scores, "target"), (nontarget_scores, "nontarget"))
-    )
+    targets, nontargets = _sorted(target_scores, nontarget_scores)
     thresholds = np.unique(np.concatenate([targets, nontargets]))
     rejected = np.searchsorted(targets, thresholds, "right")
     accepted = len(nontargets) - np.searchsorted(nontargets, thresholds, "right")
@@ -78,6 +76,75 @@ def eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
             stacklevel=2,
         )
     return rate
+
+
+def rocch_eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
+    """Return the equal error rate on the convex hull of the ROC curve.
+
+    Parameters
+    ----------
+    target_scores, nontarget_scores
+        As of `speechbrain_eer`.
+
+    Returns
+    -------
+    float
+        A fraction, 0 to 0.5: the hull contains the rule that decides by a coin.
+
+    Raises
+    ------
+    VoicePrivacyError
+        As `speechbrain_eer`.
+
+    Notes
+    -----
+    V25 reports 1 - EER under this rule (Sec. 4.3). Mixing two thresholds reaches every point
+    between theirs, so that the error rates that can be had end at the lower left hull of the points
+    (FAR, FRR); where it meets FAR = FRR is the EER (Brummer and de Villiers, BOSARIS, 2011). A
+    corner of the hull lies just below a target score, so that only as many points as there are
+    targets are looked at.
+
+    Examples
+    --------
+    >>> round(rocch_eer(np.array([0.6, 0.6, 0.9]), np.array([0.6, 0.1, 0.2])), 4)
+    0.2222
+    """
+    targets, nontargets = _sorted(target_scores, nontarget_scores)
+    first = np.flatnonzero(np.append(True, np.diff(targets) > 0))
+    miss = np.append(first, len(targets))
+    below = np.searchsorted(nontargets, targets[first], "left")
+    alarm = np.append(len(nontargets) - below, 0)
+    return float(_hull_crossing(miss, alarm, len(targets), len(nontargets)))
+
+
+@numba.njit(cache=True)
+def _hull_crossing(miss, alarm, n_targets, n_nontargets):
+    """Where the lower left hull of points (alarm, miss) meets the diagonal.
+
+    Counts: of missed targets, rising, and of false alarms, falling. Whole numbers keep the hull
+    exact.
+    """
+    corners = np.empty(len(miss), np.int64)
+    n = 0
+    for i in range(len(miss)):
+        while n > 1:
+            a, b = corners[n - 2], corners[n - 1]
+            turn = (alarm[b] - alarm[a]) * (miss[i] - miss[a])
+            turn -= (miss[b] - miss[a]) * (alarm[i] - alarm[a])
+            if turn < 0:
+                break
+            n -= 1
+        corners[n] = i
+        n += 1
+    before = alarm[0] / n_nontargets
+    for k in range(1, n):
+        a, b = corners[k - 1], corners[k]
+        after = miss[b] / n_targets - alarm[b] / n_nontargets
+        if after >= 0:
+            step = (miss[b] - miss[a]) / n_targets
+            return miss[a] / n_targets + step * before / (before + after)
+        before = -after
+    return 0.0
 
 
 @numba.njit(cache=True)
@@ -121,6 +188,10 @@ def resampled_eers(row, column, target, last, weights):
                 if accepted * targets <= rejected * nontargets:
                     break  # from here on the gap only grows
     return rates
+
+
+def _sorted(targets: np.ndarray, nontargets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.sort(_checked(targets, "target")), np.sort(_checked(nontargets, "nontarget"))
 
 
 def _checked(scores: np.ndarray, kind: str) -> np.ndarray:

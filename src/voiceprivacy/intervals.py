@@ -146,6 +146,41 @@ def wilson(
     return tuple(_plain(np.where(trials > 0, end, np.nan)) for end in (low, high))
 
 
+def wilson_of(
+    share: np.ndarray, standard_error: np.ndarray, units: int, confidence: float = 0.95
+) -> tuple[float | np.ndarray, float | np.ndarray]:
+    """Return Wilson's interval of a share whose standard error is known.
+
+    Parameters
+    ----------
+    share
+        Estimates, in [0, 1].
+    standard_error
+        Theirs, of the same shape; where it is 0 or NaN, that of `units` independent trials.
+    units
+        Independent units behind each, such as targets; fewer than two give NaN.
+    confidence
+        Coverage aimed at, between 0 and 1.
+
+    Notes
+    -----
+    `wilson` with the number of independent trials that would have this standard error (Korn and
+    Graubard, Survey Methodology 24, 1998, pages 193-201). Stays within [0, 1], and has a width also
+    where nothing, or everything, was found.
+
+    Examples
+    --------
+    >>> [round(float(end), 4) for end in wilson_of(0.8, np.sqrt(0.016), 10)]
+    [0.4902, 0.9433]
+    """
+    share, error = np.asarray(share, float), np.asarray(standard_error, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        trials = share * (1 - share) / error**2
+    trials = np.where(np.isfinite(trials) & (trials > 0), trials, units)
+    trials = trials if units > 1 else np.zeros_like(trials)
+    return wilson(share * trials, trials, confidence)
+
+
 def _resampling_counts(targets: int, replicates: int, seed: int) -> np.ndarray:
     """How often each target is drawn in each replicate: shape (replicates, targets)."""
     drawn = stream(seed, "cluster bootstrap").integers(targets, size=(replicates, targets))

@@ -24,6 +24,7 @@ from voiceprivacy.conversations import (
     by_speaker,
     draw_conversations,
     enrolment_embeddings,
+    refuse_unlike,
     with_at_least,
 )
 from voiceprivacy.embeddings import Embeddings
@@ -134,7 +135,7 @@ def isolate(
     enrolled = by_speaker(enrolment)
     n_pool = len(np.unique(pool.speakers))
     sizes = _checked_sizes(sizes, len(rows.speakers), f"{n_pool} in the pool, {needed} utterances")
-    _refuse_unlike(pool, enrolment)
+    refuse_unlike(pool, enrolment, "pool")
     chosen = _choose_targets(targets, rows, enrolled, needed, seed)
     table = pd.DataFrame(index=rows.speakers) if side_information is None else side_information
     _refuse_reserved(table.columns)
@@ -223,21 +224,6 @@ def _refuse_reserved(columns: Sequence[str]) -> None:
         raise VoicePrivacyError(
             f"Side-information columns named {listed(reserved)} would be taken for a summary's "
             "own; rename them."
-        )
-
-
-def _refuse_unlike(pool: Embeddings, enrolment: Embeddings) -> None:
-    """Refuse embeddings that cannot be compared, or that are the same."""
-    if pool.dimension != enrolment.dimension:
-        raise VoicePrivacyError(
-            f"The pool's embeddings have {pool.dimension} numbers and the enrolment's "
-            f"{enrolment.dimension}; both must come from one extractor."
-        )
-    shared = np.intersect1d(pool.utterances, enrolment.utterances)
-    if len(shared):
-        raise VoicePrivacyError(
-            f"{len(shared)} utterances are both in the pool and in the enrolment: "
-            f"{listed(shared.tolist())}. The attacker must not enrol with what is tested."
         )
 
 

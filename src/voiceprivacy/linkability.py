@@ -1,0 +1,291 @@
+"""Linkability: how often an attacker picks the right one of N' enrolled speakers (V25, Sec. 3.3).
+
+A test conversation is *linked* when its own speaker's enrolment outscores all other candidates;
+ties favour the true speaker. If m of the n - 1 other enrolled speakers score higher, a random set
+of N' - 1 others leaves it linked with probability C(n - 1 - m, N' - 1) / C(n - 1, N' - 1). So one
+count m a test conversation gives the exact mean for every N', without drawing candidate sets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from voiceprivacy.conversation_trials import ConversationTrials
+from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.intervals import wilson_of
+from voiceprivacy.randomness import stream
+
+
+@dataclass(frozen=True, eq=False)
+class Linkability:
+    """How many candidates outscore the right one, for every test conversation.
+
+    Parameters
+    ----------
+    speakers
+        Tested speakers, (T,).
+    better
+        Other candidates with a strictly higher score than the own enrolment, (draws, T).
+    n_candidates
+        Enrolled speakers, n.
+    conversation_length
+        Utterances in a conversation, L.
+    sizes
+        The N' of the intervals, (K,).
+    losses
+        What each candidate costs, (n, K): the mean over tests by which linkage would be likelier
+        if that candidate were not enrolled.
+    own
+        The row of each tested speaker among the candidates, (T,).
+    """
+
+    speakers: np.ndarray
+    better: np.ndarray
+    n_candidates: int
+    conversation_length: int
+    sizes: np.ndarray
+    losses: np.ndarray
+    own: np.ndarray
+
+    def per_speaker(self, sizes: Sequence[int]) -> np.ndarray:
+        """Return each speaker's probability of being linked among N' candidates, (T, K)."""
+        sizes = checked_sizes(sizes, self.n_candidates)
+        table = linked(self.n_candidates - 1, sizes - 1, int(self.better.max()))
+        return table[self.better].mean(axis=0)
+
+    def mean(self, sizes: Sequence[int]) -> np.ndarray:
+        """Return linkability for every N', (K,): exact, without drawing candidates."""
+        return self.per_speaker(sizes).mean(axis=0)
+
+    def sampled(self, sizes: Sequence[int], *, runs: int = 5, seed: int = 0) -> np.ndarray:
+        """Return linkability of randomly drawn candidate sets, as the paper does, (runs, K).
+
+        Run r takes the test conversations of draw r, beginning again after the last.
+        """
+        sizes = checked_sizes(sizes, self.n_candidates)
+        others = self.n_candidates - 1
+        rates = np.empty((runs, len(sizes)))
+        for run in range(runs):
+            better = self.better[run % len(self.better)]
+            for column, size in enumerate(sizes.tolist()):
+                rng = stream(seed, "candidates", size, run)
+                met = rng.hypergeometric(better, others - better, size - 1)
+                rates[run, column] = (met == 0).mean()
+        return rates
+
+    def standard_error(self) -> np.ndarray:
+        """Return the standard error at each of `sizes`, (K,), by leaving out one speaker at a time.
+
+        Notes
+        -----
+        The jackknife (Efron and Stein, Annals of Statistics 9, 1981, pages 586-596) over speakers,
+        each of whom is a candidate and perhaps tested: the exact mean is a U-statistic, and without
+        one speaker it is known from the counts m alone. NaN with fewer than three candidates.
+        """
+        rates = self.per_speaker(self.sizes)
+        total = self.losses.copy()
+        total[self.own] -= (rates - rates.mean(axis=0)) / max(len(rates) - 1, 1)
+        n = self.n_candidates
+        if n < 3 or len(rates) < 2:
+            return np.full(len(self.sizes), np.nan)
+        return np.sqrt((n - 1) / n * ((total - total.mean(axis=0)) ** 2).sum(axis=0))
+
+    def summary(self, *, confidence: float = 0.95) -> pd.DataFrame:
+        """Return one row for each of `sizes`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``conversation_length``, ``n_speakers`` (N'), ``targets``, ``evaluations``,
+            ``chance`` (1 / N') and ``observed`` with its standard error and interval (``_se``,
+            ``_low``, ``_high``).
+        """
+        observed, error = self.mean(self.sizes), self.standard_error()
+        low, high = wilson_of(observed, error, len(self.speakers), confidence)
+        return pd.DataFrame(
+            {
+                "conversation_length": self.conversation_length,
+                "n_speakers": self.sizes,
+                "targets": len(self.speakers),
+                "evaluations": self.better.size,
+                "chance": 1 / self.sizes,
+                "observed": observed,
+                "observed_se": error,
+                "observed_low": low,
+                "observed_high": high,
+            }
+        )
+
+
+def linkability(
+    trials: ConversationTrials, sizes: Sequence[int] | None = None, *, progress: bool = False
+) -> Linkability:
+    """Count for every test conversation the candidates that outscore the right one.
+
+    Parameters
+    ----------
+    trials
+        From `voiceprivacy.conversation_trials.draw_trials`.
+    sizes
+        The N' of the summary, each from 1 to the number n of enrolled speakers; by default
+        `default_sizes`. Means of other N' can be asked for afterwards.
+    progress
+        Show a bar on stderr.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If a size is beyond the enrolled speakers.
+
+    Examples
+    --------
+    >>> from voiceprivacy.conversation_trials import draw_trials
+    >>> from voiceprivacy.embeddings import Embeddings
+    >>> enrolment = Embeddings(["e1", "e2", "e3"], ["a", "b", "c"], [[1, 0], [0, 1], [-1, 0]])
+    >>> test = Embeddings(["t1", "t2"], ["a", "c"], [[2, 1], [1, 3]])
+    >>> found = linkability(draw_trials(test, enrolment, draws=1), [2, 3])
+    >>> found.better.tolist(), found.mean([1, 2, 3]).tolist()
+    ([[0, 2]], [1.0, 0.5, 0.5])
+    """
+    n = len(trials.candidates)
+    sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
+    better = np.empty((trials.draws, len(trials.speakers)), np.int64)
+    losses = np.zeros((n, len(sizes)))
+    with tqdm(total=better.size, disable=not progress, unit="conversation") as bar:
+        for draw in range(trials.draws):
+            for block, scores in trials.score_blocks(draw):
+                beats = scores > _own(scores, trials.own[block])[:, None]
+                better[draw, block] = beats.sum(axis=1)
+                losses += _losses(beats, better[draw, block], sizes)
+                bar.update(len(scores))
+    return Linkability(
+        trials.speakers, better, n, trials.length, sizes, losses / better.size, trials.own
+    )
+
+
+def linkability_of_scores(
+    scores: np.ndarray,
+    candidates: Sequence[str],
+    tested: Sequence[str],
+    sizes: Sequence[int] | None = None,
+    *,
+    conversation_length: int = 1,
+) -> Linkability:
+    """Count as `linkability` does, from a ready matrix of scores.
+
+    Parameters
+    ----------
+    scores
+        Higher means more alike, (n enrolled, T tested); a memory-mapped file is read by blocks.
+    candidates, tested
+        The speakers of rows and of columns, each once.
+    sizes, conversation_length
+        As in `linkability`.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If ids do not fit the matrix, a tested speaker is not enrolled, or scores are not finite.
+    """
+    candidates, tested = np.asarray(candidates, str), np.asarray(tested, str)
+    own = _rows_of(tested, candidates, np.shape(scores))
+    n = len(candidates)
+    sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
+    better, losses = np.empty((1, len(tested)), np.int64), np.zeros((n, len(sizes)))
+    columns = max(1, 12_000_000 // n)
+    for start in range(0, len(tested), columns):
+        block = slice(start, start + columns)
+        part = np.ascontiguousarray(scores[:, block].T)
+        if not np.isfinite(part).all():
+            raise VoicePrivacyError("scores hold something else than finite numbers.")
+        beats = part > _own(part, own[block])[:, None]
+        better[0, block] = beats.sum(axis=1)
+        losses += _losses(beats, better[0, block], sizes)
+    return Linkability(tested, better, n, conversation_length, sizes, losses / len(tested), own)
+
+
+def linked(others: int, drawn: Sequence[int], most: int) -> np.ndarray:
+    """Return the probability that no better candidate is among those drawn.
+
+    Parameters
+    ----------
+    others
+        Candidates besides the right one, n - 1.
+    drawn
+        How many of them are drawn, N' - 1, (K,).
+    most
+        The largest number m of better candidates.
+
+    Returns
+    -------
+    numpy.ndarray
+        Row m for m better candidates, (most + 1, K).
+
+    Notes
+    -----
+    C(n - 1 - m, k) / C(n - 1, k) as a product of m ratios, which loses no digits; logarithms of
+    factorials of 22,023 lose five.
+
+    Examples
+    --------
+    >>> linked(2, [0, 1, 2], 2).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 0.5, 0.0], [1.0, 0.0, 0.0]]
+    """
+    better = np.arange(most)[:, None]
+    ratios = np.clip(others - better - np.asarray(drawn), 0, None) / np.maximum(others - better, 1)
+    return np.cumprod(np.vstack([np.ones((1, ratios.shape[1])), ratios]), axis=0)
+
+
+def default_sizes(n: int) -> np.ndarray:
+    """Return the paper's grid of N' up to n: 20, 120, 220 and so on, and n itself (V25, Fig. 1)."""
+    return np.unique(np.append(np.arange(min(20, n), n, 100), n))
+
+
+def checked_sizes(sizes: Sequence[int], n: int) -> np.ndarray:
+    """Return N' as sorted whole numbers.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If one is below 1 or above the number n of enrolled speakers.
+    """
+    wrong = [size for size in sizes if size != int(size) or not 1 <= size <= n]
+    if wrong or not len(sizes):
+        raise VoicePrivacyError(
+            f"N' = {listed(wrong)} candidates cannot be drawn: {n} speakers are enrolled. Ask for "
+            f"whole sizes from 1 to {n}, or enrol more speakers."
+        )
+    return np.unique(np.asarray(sizes, dtype=np.int64))
+
+
+def _own(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    return scores[np.arange(len(own)), own]
+
+
+def _losses(beats: np.ndarray, better: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Sum over tests of what leaving out each candidate would gain, (n, K)."""
+    n = beats.shape[1]
+    # Without one of n - 1 others at most N' = n - 1 can be asked for.
+    table = linked(n - 2, np.minimum(sizes, n - 1) - 1, int(better.max()))
+    gains = np.vstack([np.zeros((1, len(sizes))), table[:-1] - table[1:]])
+    return beats.astype(np.float32).T @ gains[better].astype(np.float32)
+
+
+def _rows_of(tested: np.ndarray, candidates: np.ndarray, shape: tuple) -> np.ndarray:
+    """The row of every tested speaker among the candidates, or an error."""
+    if shape != (len(candidates), len(tested)) or not len(tested) or len(candidates) < 2:
+        raise VoicePrivacyError(
+            f"scores of shape {shape} with {len(candidates)} enrolled and {len(tested)} tested "
+            "speakers; expected (enrolled, tested), two and one at least."
+        )
+    index = pd.Index(candidates)
+    strange = tested[index.get_indexer(tested) < 0] if index.is_unique else candidates
+    if len(strange) or len(np.unique(tested)) < len(tested):
+        raise VoicePrivacyError(
+            f"tested speakers {listed(strange.tolist())} are not enrolled, or speakers repeat; "
+            "expected each once, and all tested ones among the enrolled."
+        )
+    return index.get_indexer(tested)
