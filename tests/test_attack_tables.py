@@ -1,9 +1,11 @@
 """Tables of attack runs, on scores made by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from voiceprivacy.attack_tables import (
+    REARRANGED,
     as_reported,
     cells,
     chosen_on_dev,
@@ -13,6 +15,7 @@ from voiceprivacy.attack_tables import (
     in_words,
     orderings,
     summary,
+    told_apart,
 )
 from voiceprivacy.attacks import AttackRun
 from voiceprivacy.errors import VoicePrivacyError
@@ -145,3 +148,20 @@ def test_what_was_not_run_cannot_be_compared():
     apart = [run("RR", 1.0, seed=0), run("AR", 1.0, seed=1)]
     with pytest.raises(VoicePrivacyError, match="no common seed"):
         difference(apart, ("s", "RR"), ("s", "AR"))
+
+
+def test_what_can_be_told_apart_is_counted():
+    rates = pd.DataFrame(
+        {
+            "system": ["a"] * 3 + ["b"] * 2,
+            "row": ["no augmentation", *REARRANGED, *REARRANGED],
+            "accuracy": [0.99, 0.95, 0.95, 0.95, 0.5],
+            "difference_low": [np.nan, -3.0, -1.0, -2.0, 0.5],
+            "difference_high": [np.nan, -1.0, 1.0, 0.1, 2.0],
+        }
+    )
+    assert told_apart(rates) == (
+        "Of 4 comparisons of SegReConcat with the baseline, 1 are lower by more than chance "
+        "explains, 1 higher, and 2 cannot be told apart. Still learning when training ended "
+        "(accuracy below 90 %): b, RR+concatenation+SpecAug."
+    )

@@ -156,7 +156,7 @@ class NoiseVocoder(Resample):
     """Three bands of noise, about as loud as the speech is there, at some speed.
 
     Of each band only the slow changes of loudness are kept, more or less marked, about a mean that
-    is drawn. Hardly anything of the speaker is left: the control.
+    is drawn. The least of the speaker is left here, yet not nothing.
 
     Parameters
     ----------

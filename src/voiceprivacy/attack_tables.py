@@ -225,6 +225,29 @@ def still_learning(table: pd.DataFrame, enough: float = 0.9) -> list[str]:
     return [f"{system}, {row}" for system, row in zip(behind["system"], behind["row"], strict=True)]
 
 
+def told_apart(table: pd.DataFrame) -> str:
+    """Say how many comparisons of SegReConcat with the baseline can be told from nothing.
+
+    Parameters
+    ----------
+    table
+        A `summary`.
+
+    Returns
+    -------
+    str
+        Two sentences: how many are lower, higher or neither, and which rows were still learning.
+    """
+    own = table[table["row"].isin(REARRANGED)]
+    lower, higher = (own["difference_high"] < 0).sum(), (own["difference_low"] > 0).sum()
+    behind = ", ".join(still_learning(table)) or "none"
+    return (
+        f"Of {len(own)} comparisons of SegReConcat with the baseline, {lower} are lower by more "
+        f"than chance explains, {higher} higher, and {len(own) - lower - higher} cannot be told "
+        f"apart. Still learning when training ended (accuracy below 90 %): {behind}."
+    )
+
+
 def in_words(estimate: Estimate) -> str:
     """Say whether a difference of EERs can be told from nothing.
 
