@@ -5,7 +5,13 @@ import pytest
 from scipy import stats
 
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error, wilson
+from voiceprivacy.intervals import (
+    cluster_bootstrap,
+    cluster_standard_error,
+    two_way_interval,
+    wilson,
+    wilson_of,
+)
 
 
 def test_standard_error_is_the_closed_form():
@@ -109,3 +115,49 @@ def test_wilson_takes_arrays_and_knows_nothing_without_trials():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(VoicePrivacyError, match=message):
         call()
+
+
+# -- targets and splits ------------------------------------------------------------------------
+
+
+def test_two_ways_are_one_where_the_other_does_not_matter():
+    """Splits that move nobody leave the error by targets; targets alike, that by splits."""
+    rng = np.random.default_rng(0)
+    targets, splits = rng.normal(size=30), rng.normal(size=10)
+    error, low, high = two_way_interval(np.repeat(targets[:, None], 10, axis=1))
+    assert error == pytest.approx(stats.sem(targets))
+    half = stats.t.ppf(0.975, 29) * stats.sem(targets)
+    assert (low, high) == pytest.approx((targets.mean() - half, targets.mean() + half))
+    error, low, high = two_way_interval(np.tile(splits, (30, 1)))
+    assert error == pytest.approx(stats.sem(splits))
+    assert high - low == pytest.approx(2 * stats.t.ppf(0.975, 9) * stats.sem(splits))
+
+
+def test_two_ways_cover_sums_of_effects():
+    rng = np.random.default_rng(1)
+    effects = rng.normal(size=(400, 25, 1)) + rng.normal(size=(400, 1, 8))
+    values = np.moveaxis(effects + rng.normal(size=(400, 25, 8)), 0, -1)
+    _, low, high = two_way_interval(values)
+    assert 0.92 <= ((low <= 0) & (high >= 0)).mean() <= 0.98
+
+
+def test_two_ways_leave_out_targets_without_a_value():
+    means = np.random.default_rng(2).random((6, 4, 2))
+    holed = means.copy()
+    holed[3:, :, 1] = np.nan
+    found = np.array(two_way_interval(holed))
+    np.testing.assert_allclose(found[:, 0], np.array(two_way_interval(means))[:, 0])
+    np.testing.assert_allclose(found[:, 1], np.array(two_way_interval(means[:3]))[:, 1])
+    holed[1:, :, 1] = np.nan
+    assert np.isnan(np.array(two_way_interval(holed))[:, 1]).all()
+
+
+def test_a_constant_has_no_width():
+    assert [float(x) for x in two_way_interval(np.full((5, 3), 0.25))] == [0, 0.25, 0.25]
+
+
+def test_wilson_s_interval_of_a_known_error():
+    exact = wilson_of(0.3, np.sqrt(0.3 * 0.7 / 50), 7)
+    assert exact == pytest.approx(wilson(15, 50))
+    assert wilson_of(1.0, 0.0, 40) == wilson(40, 40)  # as many independent trials as units
+    assert np.isnan(wilson_of(0.5, 0.1, 1)).all()

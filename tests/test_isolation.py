@@ -1,10 +1,12 @@
 """The summary of an evaluation: means, groups, and gains over the signal."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy.intervals import cluster_standard_error
+from voiceprivacy.intervals import cluster_standard_error, two_way_interval
 from voiceprivacy.isolation import Isolation
 
 
@@ -36,11 +38,19 @@ def test_the_gain_is_paired_with_the_same_targets_signal(result):
     assert (
         table.loc["signal only", ["gain", "gain_se", "gain_low", "gain_high"]].tolist() == [0] * 4
     )
-    gains = np.array([0.0, 0.2, 0.1])
-    assert table.loc["OA", "gain"] == pytest.approx(gains.mean())
-    assert table.loc["OA", "gain_se"] == pytest.approx(cluster_standard_error(gains))
-    assert table.loc["OA", "gain_low"] >= 0
-    assert table.loc["OA", "gain_high"] <= 0.2
+    gains = (result.isolated[1, :, :, 0, 0, 1] ^ result.isolated[1, :, :, 0, 0, 0]).astype(float)
+    assert gains.mean(axis=1).tolist() == [0.0, 0.2, 0.1]
+    error, low, high = two_way_interval(gains)
+    assert table.loc["OA", "gain"] == pytest.approx(0.1)
+    row = table.loc["OA", ["gain_se", "gain_low", "gain_high"]].tolist()
+    assert row == pytest.approx([float(error), float(low), float(high)])
+
+
+def test_one_split_leaves_targets_as_clusters(result):
+    once = replace(result, isolated=result.isolated[:, :, :1])
+    table = once.summary().query("known_fraction == 1").set_index("level")
+    observed = once.isolated[1, :, 0, 0, 0, 1].astype(float)
+    assert table.loc["OA", "observed_se"] == pytest.approx(cluster_standard_error(observed))
 
 
 def test_known_and_unknown_targets_have_their_own_gain(result):

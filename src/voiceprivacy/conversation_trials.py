@@ -16,6 +16,7 @@ from voiceprivacy.conversations import (
     conversation_embeddings,
     draw_conversations,
     enrolment_embeddings,
+    of_speakers,
     refuse_unlike,
 )
 from voiceprivacy.embeddings import Embeddings
@@ -123,7 +124,7 @@ def draw_trials(
     left_out = _left_out(spoken, known, length)
     tested = np.setdiff1d(np.intersect1d(spoken.speakers, known.speakers), left_out["speaker"])
     _refuse_few(tested, known.speakers, spoken.speakers, length)
-    rows = _of(spoken, tested)
+    rows = of_speakers(spoken, tested)
     tests = [_conversations(rows, length, seed, draw) for draw in range(draws)]
     return ConversationTrials(
         tested,
@@ -150,13 +151,6 @@ def _first(rows: SpeakerRows, n: int | None) -> SpeakerRows:
     place = np.arange(len(rows.matrix)) - np.repeat(rows.start[:-1], rows.counts)
     start = np.concatenate([[0], np.cumsum(np.minimum(rows.counts, n))])
     return SpeakerRows(rows.speakers, rows.matrix[place < n], start)
-
-
-def _of(rows: SpeakerRows, speakers: np.ndarray) -> SpeakerRows:
-    """The utterances of some speakers, all of them there."""
-    kept = np.isin(rows.speakers, speakers)
-    start = np.concatenate([[0], np.cumsum(rows.counts[kept])])
-    return SpeakerRows(rows.speakers[kept], rows.matrix[np.repeat(kept, rows.counts)], start)
 
 
 def _left_out(spoken: SpeakerRows, known: SpeakerRows, length: int) -> pd.DataFrame:

@@ -86,7 +86,12 @@ def by_speaker(embeddings: Embeddings) -> SpeakerRows:
 
 def with_at_least(rows: SpeakerRows, utterances: int) -> SpeakerRows:
     """Keep the speakers who have at least `utterances` utterances."""
-    kept = rows.counts >= utterances
+    return of_speakers(rows, rows.speakers[rows.counts >= utterances])
+
+
+def of_speakers(rows: SpeakerRows, speakers: np.ndarray) -> SpeakerRows:
+    """Keep some speakers, all of whom are there."""
+    kept = np.isin(rows.speakers, speakers)
     if kept.all():
         return rows
     start = np.concatenate([[0], np.cumsum(rows.counts[kept])])
@@ -181,28 +186,30 @@ def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
     return _unit(np.add.reduceat(rows.matrix, rows.start[:-1], axis=0))
 
 
-def refuse_unlike(released: Embeddings, enrolment: Embeddings, name: str) -> None:
+def refuse_unlike(
+    released: Embeddings, other: Embeddings, name: str, other_name: str = "enrolment"
+) -> None:
     """Refuse embeddings that cannot be compared, or that are the same.
 
     Parameters
     ----------
-    name
-        What messages call the released ones.
+    name, other_name
+        What messages call them.
 
     Raises
     ------
     VoicePrivacyError
         If dimensions differ, or an utterance is in both.
     """
-    if released.dimension != enrolment.dimension:
+    if released.dimension != other.dimension:
         raise VoicePrivacyError(
-            f"The {name}'s embeddings have {released.dimension} numbers and the enrolment's "
-            f"{enrolment.dimension}; both must come from one extractor."
+            f"The {name}'s embeddings have {released.dimension} numbers and the {other_name}'s "
+            f"{other.dimension}; both must come from one extractor."
         )
-    shared = np.intersect1d(released.utterances, enrolment.utterances)
+    shared = np.intersect1d(released.utterances, other.utterances)
     if len(shared):
         raise VoicePrivacyError(
-            f"{len(shared)} utterances are both in the {name} and in the enrolment: "
+            f"{len(shared)} utterances are both in the {name} and in the {other_name}: "
             f"{listed(shared.tolist())}. The attacker must not enrol with what is tested."
         )
 

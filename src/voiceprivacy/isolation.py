@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error
+from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error, two_way_interval
 from voiceprivacy.reference import chance_level, conditional_reference
 
 
@@ -78,7 +78,9 @@ class Isolation:
             ``reference`` (P_ref averaged over each evaluation's n'), ``chance`` (P_0 likewise),
             ``observed`` (P_obs), ``contribution`` (P_obs - P_ref) and ``gain`` (P_obs minus that
             of the same evaluations on the signal only), each with its standard error and interval
-            (``_se``, ``_low``, ``_high``).
+            (``_se``, ``_low``, ``_high``): by bootstrap over targets, and where isolation is in it
+            by `voiceprivacy.intervals.two_way_interval` over targets and splits, if there are two
+            splits or more.
         """
         tables = []
         for f, fraction in enumerate(self.known_fractions):
@@ -136,12 +138,18 @@ class Isolation:
                 "block_size": block,
                 "reference": reference,
                 "chance": chance,
-                "observed": self.isolated[f].mean(axis=1),
             }.items()
         }
-        means["contribution"] = means["observed"] - means["reference"]
-        means["gain"] = means["observed"] - means["observed"][..., :1]
         n_splits = self.isolated.shape[2]
+        observed = np.stack(
+            [_target_means(self.isolated[f][:, p], used) for p in range(n_splits)], axis=1
+        )
+        by_split = {
+            "observed": observed,  # (T, P, K, J)
+            "contribution": observed - means["reference"][:, None],
+            "gain": observed - observed[..., :1],
+        }
+        means |= {name: values.mean(axis=1) for name, values in by_split.items()}
         table = {
             "level": np.tile(self.levels, len(self.sizes)),
             "conversation_length": self.conversation_length,
@@ -150,10 +158,15 @@ class Isolation:
             "evaluations": int(used.sum()) * n_splits,
         }
         for name, values in means.items():
-            low, high = cluster_bootstrap(values, confidence=confidence, seed=seed)
-            table[name] = _mean(values).ravel()
-            table[f"{name}_se"] = np.ravel(cluster_standard_error(values))
-            table[f"{name}_low"], table[f"{name}_high"] = np.ravel(low), np.ravel(high)
+            if name in by_split and n_splits > 1:
+                error, *ends = two_way_interval(by_split[name], confidence)
+            else:
+                error = cluster_standard_error(values)
+                ends = cluster_bootstrap(values, confidence=confidence, seed=seed)
+            if name == "observed":
+                ends = [np.clip(end, 0, 1) for end in ends]
+            table[name], table[f"{name}_se"] = _mean(values).ravel(), np.ravel(error)
+            table[f"{name}_low"], table[f"{name}_high"] = map(np.ravel, ends)
         return pd.DataFrame(table)
 
 
