@@ -183,7 +183,7 @@ def test_useless_voices_isolate_at_the_chance_level():
     )
     for row in result.summary().itertuples():
         assert abs(row.observed - row.chance) < 4 * row.observed_se
-    assert result.summary().observed_se.max() < 0.02
+    assert result.summary().observed_se.max() < 0.03
 
 
 def test_perfect_voices_always_isolate_and_alone_in_a_block_suffices():
