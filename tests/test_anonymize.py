@@ -220,7 +220,7 @@ def test_a_file_that_cannot_be_read_is_listed_and_the_rest_done(corpus, tmp_path
 def test_nothing_readable_is_an_error(corpus, tmp_path):
     for path in corpus.table["path"]:
         open(path, "wb").close()
-    with pytest.raises(VoicePrivacyError, match=r"in: nothing could be read: .*00.wav"):
+    with pytest.raises(VoicePrivacyError, match=r"in: nothing could be anonymized: .*00.wav"):
         anonymized(corpus, Identity(), tmp_path / "out")
 
 

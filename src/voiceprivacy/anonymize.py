@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer
 from voiceprivacy._conversion import UTTERANCES, Job, Outcome
-from voiceprivacy.corpora import Corpus
+from voiceprivacy.corpora import SILENCE, Corpus
 from voiceprivacy.errors import VoicePrivacyError
 
 # What the comment of a file may tell.
@@ -27,6 +27,7 @@ def anonymized(
     out: str | os.PathLike,
     *,
     workers: int = 1,
+    strict: bool = True,
     progress: bool = False,
 ) -> Corpus:
     """Anonymize every utterance of a corpus into a folder.
@@ -44,27 +45,32 @@ def anonymized(
         manifest. Output beyond full scale is scaled to a peak just below it, never clipped.
     workers
         Threads. Files are the same for any number of them and any order of the corpus.
+    strict
+        Whether an utterance that the anonymizer fails on, or makes silent, stops everything.
+        Otherwise it is left out, and the others go on.
     progress
         Show a bar on stderr.
 
     Returns
     -------
     Corpus
-        The same ids and speakers. `Corpus.skipped` gains the files that are ``unreadable``,
+        The same ids and speakers. `Corpus.skipped` gains the files that are ``unreadable``, if not
+        strict also those that the anonymizer ``failed`` on or ``made silent``;
         `Corpus.notes` the utterances that are ``silent`` or were ``scaled``.
 
     Raises
     ------
     VoicePrivacyError
-        If `out` holds something else or any source, nothing can be read, or the anonymizer
+        If `out` holds something else or any source, nothing is left, or, if strict, the anonymizer
         returns anything but what `BaseAnonymizer` promises.
     """
     out = Path(out)
     todo = begun(corpus, anonymizer, out)
     # Threads of the matrix products would only wait for each other on so short arrays.
     with threadpool_limits(limits=1):
-        outcomes = conversion.all_done(partial(_done, corpus, anonymizer), todo, workers, progress)
-    result = conversion.result(corpus, todo, outcomes, _notes, "nothing could be read")
+        do = partial(_done, corpus, anonymizer, strict)
+        outcomes = conversion.all_done(do, todo, workers, progress)
+    result = conversion.result(corpus, todo, outcomes, _notes, "nothing could be anonymized")
     _write_utterances(out / UTTERANCES, anonymizer, todo, outcomes)
     return result
 
@@ -88,7 +94,7 @@ def _plain(value: object) -> object:
     return value if is_plain else type(value).__qualname__
 
 
-def _done(corpus: Corpus, anonymizer: BaseAnonymizer, job: Job) -> Outcome:
+def _done(corpus: Corpus, anonymizer: BaseAnonymizer, strict: bool, job: Job) -> Outcome:
     """Anonymize one utterance, unless it is there already."""
     try:
         if job.is_done:
@@ -96,8 +102,15 @@ def _done(corpus: Corpus, anonymizer: BaseAnonymizer, job: Job) -> Outcome:
         samples = corpus.audio(job.row)
     except (VoicePrivacyError, OSError) as error:
         return Outcome(reason="unreadable", detail=str(error))
-    out = anonymizer(samples, speaker=job.speaker, utterance=job.utterance)
+    try:
+        out = anonymizer(samples, speaker=job.speaker, utterance=job.utterance)
+    except Exception as error:  # whatever an anonymizer raises, it concerns one utterance
+        if strict:
+            raise
+        return Outcome(reason="failed", detail=f"{type(error).__name__}: {error}")
     peak = float(np.abs(out).max())
+    if not peak and not strict and np.abs(samples).mean() >= SILENCE:
+        return Outcome(reason="made silent", detail="the anonymizer returned no sound")
     if peak > 1:
         return conversion.write(job.path, out * (PEAK / peak), "scaled")
     return conversion.write(job.path, out, AS_MADE if peak else "silent")

@@ -118,7 +118,7 @@ class ConversationEer:
         -----
         The interval is for the EER of a large population. Few targets make the convex hull
         optimistic (0.44 for 0.46, 60 speakers), so that under either rule the interval lies around
-        the mean of SpeechBrain's.
+        the mean of SpeechBrain's, and is widened where it would leave the estimate out.
         """
         if rule not in RULES:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {listed(RULES)}.")
@@ -127,6 +127,7 @@ class ConversationEer:
         centre = np.array([self._plain(size).mean() for size in sizes.tolist()])
         error = np.array([self.standard_error(size) for size in sizes.tolist()])
         low, high = wilson_of(centre, error, len(self.speakers), confidence)
+        low, high = np.minimum(low, observed), np.maximum(high, observed)
         return pd.DataFrame(
             {
                 "conversation_length": self.conversation_length,

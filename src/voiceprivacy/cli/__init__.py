@@ -14,6 +14,7 @@ COMMANDS = (
     "attack",
     "augment",
     "census",
+    "evaluate",
     "isolate",
     "run",
     "segment",
