@@ -122,7 +122,7 @@ def draw_trials(
     refuse_unlike(test, enrolment, "test")
     spoken, known = by_speaker(test), _first(by_speaker(enrolment), n_enrolment)
     left_out = _left_out(spoken, known, length)
-    tested = np.setdiff1d(np.intersect1d(spoken.speakers, known.speakers), left_out["speaker"])
+    tested = np.intersect1d(spoken.speakers[spoken.counts >= length], known.speakers)
     _refuse_few(tested, known.speakers, spoken.speakers, length)
     rows = of_speakers(spoken, tested)
     tests = [_conversations(rows, length, seed, draw) for draw in range(draws)]

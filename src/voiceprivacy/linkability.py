@@ -6,7 +6,8 @@ of N' - 1 others leaves it linked with probability C(n - 1 - m, N' - 1) / C(n - 
 count m a test conversation gives the exact mean for every N', without drawing candidate sets.
 """
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,15 @@ from voiceprivacy.conversation_trials import ConversationTrials
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.intervals import wilson_of
 from voiceprivacy.randomness import stream
+
+# Scores compared at a time: few enough for a processor's cache.
+BLOCK = 1_000_000
+# Share of test conversations; single precision ties one in some hundreds by chance.
+MANY_TIES = 0.05
+
+
+class TiesWarning(UserWarning):
+    """Many test conversations score the same with another speaker as with the right one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +150,11 @@ def linkability(
     VoicePrivacyError
         If a size is beyond the enrolled speakers.
 
+    Warns
+    -----
+    TiesWarning
+        If more than one test conversation in twenty ties with another candidate.
+
     Examples
     --------
     >>> from voiceprivacy.conversation_trials import draw_trials
@@ -153,14 +168,17 @@ def linkability(
     n = len(trials.candidates)
     sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
     better = np.empty((trials.draws, len(trials.speakers)), np.int64)
-    losses = np.zeros((n, len(sizes)))
+    losses, gains, ties = np.zeros((n, len(sizes))), _gains(n, sizes), 0
     with tqdm(total=better.size, disable=not progress, unit="conversation") as bar:
         for draw in range(trials.draws):
             for block, scores in trials.score_blocks(draw):
-                beats = scores > _own(scores, trials.own[block])[:, None]
-                better[draw, block] = beats.sum(axis=1)
-                losses += _losses(beats, better[draw, block], sizes)
+                own = _own(scores, trials.own[block])[:, None]
+                beats = scores > own
+                better[draw, block] = np.count_nonzero(beats, axis=1)
+                losses += beats.astype(np.float32).T @ gains[better[draw, block]]
+                ties += np.count_nonzero((scores == own).sum(axis=1) > 1)
                 bar.update(len(scores))
+    _warn_of_ties(ties, better.size)
     return Linkability(
         trials.speakers, better, n, trials.length, sizes, losses / better.size, trials.own
     )
@@ -189,22 +207,25 @@ def linkability_of_scores(
     ------
     VoicePrivacyError
         If ids do not fit the matrix, a tested speaker is not enrolled, or scores are not finite.
+
+    Warns
+    -----
+    TiesWarning
+        As `linkability`.
     """
     candidates, tested = np.asarray(candidates, str), np.asarray(tested, str)
     own = _rows_of(tested, candidates, np.shape(scores))
     n = len(candidates)
     sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
-    better, losses = np.empty((1, len(tested)), np.int64), np.zeros((n, len(sizes)))
-    columns = max(1, 12_000_000 // n)
-    for start in range(0, len(tested), columns):
-        block = slice(start, start + columns)
-        part = np.ascontiguousarray(scores[:, block].T)
-        if not np.isfinite(part).all():
-            raise VoicePrivacyError("scores hold something else than finite numbers.")
-        beats = part > _own(part, own[block])[:, None]
-        better[0, block] = beats.sum(axis=1)
-        losses += _losses(beats, better[0, block], sizes)
-    return Linkability(tested, better, n, conversation_length, sizes, losses / len(tested), own)
+    rows = max(1, BLOCK // len(tested))
+    blocks = [slice(row, row + rows) for row in range(0, n, rows)]
+    right = _own(scores.T, own)
+    better, equal = _counted((scores[block] for block in blocks), right)
+    gains = _gains(n, sizes)[better]
+    losses = [(scores[block] > right).astype(np.float32) @ gains for block in blocks]
+    losses = np.concatenate(losses) / len(tested)
+    _warn_of_ties(np.count_nonzero(equal > 1), len(tested))
+    return Linkability(tested, better[None], n, conversation_length, sizes, losses, own)
 
 
 def linked(others: int, drawn: Sequence[int], most: int) -> np.ndarray:
@@ -265,13 +286,34 @@ def _own(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
     return scores[np.arange(len(own)), own]
 
 
-def _losses(beats: np.ndarray, better: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Sum over tests of what leaving out each candidate would gain, (n, K)."""
-    n = beats.shape[1]
-    # Without one of n - 1 others at most N' = n - 1 can be asked for.
-    table = linked(n - 2, np.minimum(sizes, n - 1) - 1, int(better.max()))
+def _counted(blocks: Iterable[np.ndarray], right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many candidates score higher than the right one, and how many as it does, itself too."""
+    better, equal = np.zeros((2, len(right)), np.int64)
+    for block in blocks:
+        if not np.isfinite(block).all():
+            raise VoicePrivacyError("scores hold something else than finite numbers.")
+        better += np.count_nonzero(block > right, axis=0)
+        equal += np.count_nonzero(block == right, axis=0)
+    return better, equal
+
+
+def _gains(n: int, sizes: np.ndarray) -> np.ndarray:
+    """By how much one of m better candidates less makes linkage likelier, (n, K), float32."""
+    # Without one of n candidates at most N' = n - 1 can be asked for.
+    table = linked(n - 2, np.minimum(sizes, n - 1) - 1, n - 1)
     gains = np.vstack([np.zeros((1, len(sizes))), table[:-1] - table[1:]])
-    return beats.astype(np.float32).T @ gains[better].astype(np.float32)
+    return np.where(sizes > 1, gains, 0).astype(np.float32)
+
+
+def _warn_of_ties(ties: int, tests: int) -> None:
+    if ties > MANY_TIES * tests:
+        warnings.warn(
+            f"{ties:,} of {tests:,} test conversations score the same with the right speaker and "
+            "with another one. Ties count for the right speaker, so that linkability is too high; "
+            "check that speakers' embeddings differ, and that scores are not rounded.",
+            TiesWarning,
+            stacklevel=3,
+        )
 
 
 def _rows_of(tested: np.ndarray, candidates: np.ndarray, shape: tuple) -> np.ndarray:

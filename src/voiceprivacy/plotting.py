@@ -1,8 +1,4 @@
-"""One look for every figure.
-
-What was measured is drawn in the styles of `voiceprivacy.styles`; what a paper published is hollow
-and grey; every figure carries its evidence label and a text for those who do not see it.
-"""
+"""One look for every figure: styles of `voiceprivacy.styles`, an evidence label, a text in words."""
 
 import base64
 import html
@@ -221,10 +217,6 @@ def show(fig: Figure, *, alt: str) -> None:
     VoicePrivacyError
         If the text is empty, the figure has no evidence label, or IPython is missing.
     """
-    if not alt.strip():
-        raise VoicePrivacyError("show(fig, alt=...): say in a sentence what the figure shows.")
-    if all(text.get_gid() != _EVIDENCE for text in fig.texts):
-        raise VoicePrivacyError("the figure carries no evidence label; call label_evidence first.")
     try:
         from IPython.display import display
     except ImportError as error:
@@ -232,16 +224,28 @@ def show(fig: Figure, *, alt: str) -> None:
             "figures are shown in a notebook, and IPython is not installed; "
             "install the extra: pip install 'voiceprivacy[book]'."
         ) from error
-    alt = " ".join(alt.split())
+    image, data = as_image(fig, alt=alt)
+    # HTML carries the text in the book; viewers that refuse HTML take the image.
+    display({"text/html": image, "image/png": data, "text/plain": " ".join(alt.split())}, raw=True)
+
+
+def as_image(fig: Figure, *, alt: str) -> tuple[str, str]:
+    """Return a figure as an HTML element that holds it, and its PNG in base 64; close it.
+
+    Parameters and errors are those of `show`.
+    """
+    if not alt.strip():
+        raise VoicePrivacyError("alt=...: say in a sentence what the figure shows.")
+    if all(text.get_gid() != _EVIDENCE for text in fig.texts):
+        raise VoicePrivacyError("the figure carries no evidence label; call label_evidence first.")
     png = _png(fig)
     plt.close(fig)
     data = base64.b64encode(png).decode()
     image = (
-        f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{data}" '
+        f'<img alt="{html.escape(" ".join(alt.split()))}" src="data:image/png;base64,{data}" '
         f'width="{_width(png) / RESOLUTION:.0f}" style="max-width: 100%; height: auto;">'
     )
-    # HTML carries the text in the book; viewers that refuse HTML take the image.
-    display({"text/html": image, "image/png": data, "text/plain": alt}, raw=True)
+    return image, data
 
 
 def _png(fig: Figure) -> bytes:

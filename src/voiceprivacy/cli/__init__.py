@@ -16,6 +16,7 @@ COMMANDS = (
     "census",
     "evaluate",
     "isolate",
+    "report",
     "run",
     "segment",
     "simulate",
