@@ -12,9 +12,9 @@ from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.linkability import (
     default_sizes,
     linkability,
-    linkability_of_scores,
     linked,
 )
+from voiceprivacy.linkability_scores import linkability_of_scores
 
 
 def scores_of(n, tested, advantage=1.5, seed=0):

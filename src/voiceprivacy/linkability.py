@@ -7,11 +7,12 @@ count m a test conversation gives the exact mean for every N', without drawing c
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from voiceprivacy.conversation_trials import ConversationTrials
@@ -19,8 +20,6 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.intervals import wilson_of
 from voiceprivacy.randomness import stream
 
-# Scores compared at a time: few enough for a processor's cache.
-BLOCK = 1_000_000
 # Share of test conversations; single precision ties one in some hundreds by chance.
 MANY_TIES = 0.05
 
@@ -168,64 +167,20 @@ def linkability(
     n = len(trials.candidates)
     sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
     better = np.empty((trials.draws, len(trials.speakers)), np.int64)
-    losses, gains, ties = np.zeros((n, len(sizes))), _gains(n, sizes), 0
+    losses, gains, ties = np.zeros((n, len(sizes))), gains_without(n, sizes), 0
     with tqdm(total=better.size, disable=not progress, unit="conversation") as bar:
         for draw in range(trials.draws):
             for block, scores in trials.score_blocks(draw):
-                own = _own(scores, trials.own[block])[:, None]
+                own = scores[np.arange(len(scores)), trials.own[block]][:, None]
                 beats = scores > own
                 better[draw, block] = np.count_nonzero(beats, axis=1)
-                losses += beats.astype(np.float32).T @ gains[better[draw, block]]
+                losses += summed(beats.T, gains[better[draw, block]])
                 ties += np.count_nonzero((scores == own).sum(axis=1) > 1)
                 bar.update(len(scores))
-    _warn_of_ties(ties, better.size)
+    warn_of_ties(ties, better.size)
     return Linkability(
         trials.speakers, better, n, trials.length, sizes, losses / better.size, trials.own
     )
-
-
-def linkability_of_scores(
-    scores: np.ndarray,
-    candidates: Sequence[str],
-    tested: Sequence[str],
-    sizes: Sequence[int] | None = None,
-    *,
-    conversation_length: int = 1,
-) -> Linkability:
-    """Count as `linkability` does, from a ready matrix of scores.
-
-    Parameters
-    ----------
-    scores
-        Higher means more alike, (n enrolled, T tested); a memory-mapped file is read by blocks.
-    candidates, tested
-        The speakers of rows and of columns, each once.
-    sizes, conversation_length
-        As in `linkability`.
-
-    Raises
-    ------
-    VoicePrivacyError
-        If ids do not fit the matrix, a tested speaker is not enrolled, or scores are not finite.
-
-    Warns
-    -----
-    TiesWarning
-        As `linkability`.
-    """
-    candidates, tested = np.asarray(candidates, str), np.asarray(tested, str)
-    own = _rows_of(tested, candidates, np.shape(scores))
-    n = len(candidates)
-    sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
-    rows = max(1, BLOCK // len(tested))
-    blocks = [slice(row, row + rows) for row in range(0, n, rows)]
-    right = _own(scores.T, own)
-    better, equal = _counted((scores[block] for block in blocks), right)
-    gains = _gains(n, sizes)[better]
-    losses = [(scores[block] > right).astype(np.float32) @ gains for block in blocks]
-    losses = np.concatenate(losses) / len(tested)
-    _warn_of_ties(np.count_nonzero(equal > 1), len(tested))
-    return Linkability(tested, better[None], n, conversation_length, sizes, losses, own)
 
 
 def linked(others: int, drawn: Sequence[int], most: int) -> np.ndarray:
@@ -282,30 +237,39 @@ def checked_sizes(sizes: Sequence[int], n: int) -> np.ndarray:
     return np.unique(np.asarray(sizes, dtype=np.int64))
 
 
-def _own(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-    return scores[np.arange(len(own)), own]
+def gains_without(n: int, sizes: np.ndarray) -> np.ndarray:
+    """Return by how much one of m better candidates less makes linkage likelier, (n, K), float32.
 
-
-def _counted(blocks: Iterable[np.ndarray], right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many candidates score higher than the right one, and how many as it does, itself too."""
-    better, equal = np.zeros((2, len(right)), np.int64)
-    for block in blocks:
-        if not np.isfinite(block).all():
-            raise VoicePrivacyError("scores hold something else than finite numbers.")
-        better += np.count_nonzero(block > right, axis=0)
-        equal += np.count_nonzero(block == right, axis=0)
-    return better, equal
-
-
-def _gains(n: int, sizes: np.ndarray) -> np.ndarray:
-    """By how much one of m better candidates less makes linkage likelier, (n, K), float32."""
+    Parameters
+    ----------
+    n
+        Enrolled speakers; m is 0 to n - 1.
+    sizes
+        N', (K,).
+    """
     # Without one of n candidates at most N' = n - 1 can be asked for.
     table = linked(n - 2, np.minimum(sizes, n - 1) - 1, n - 1)
     gains = np.vstack([np.zeros((1, len(sizes))), table[:-1] - table[1:]])
     return np.where(sizes > 1, gains, 0).astype(np.float32)
 
 
-def _warn_of_ties(ties: int, tests: int) -> None:
+def summed(beats: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Return the sum of the gains of the tests that each candidate beats, (candidates, K).
+
+    Parameters
+    ----------
+    beats
+        Whether a candidate scores higher than the right one, (candidates, tests).
+    gains
+        Of every test, (tests, K), float32.
+    """
+    # One thread: the sum's last bits must not depend on how many there are.
+    with threadpool_limits(1, user_api="blas"):
+        return beats.astype(np.float32) @ gains
+
+
+def warn_of_ties(ties: int, tests: int) -> None:
+    """Warn if more than one test conversation in twenty ties with another candidate."""
     if ties > MANY_TIES * tests:
         warnings.warn(
             f"{ties:,} of {tests:,} test conversations score the same with the right speaker and "
@@ -314,20 +278,3 @@ def _warn_of_ties(ties: int, tests: int) -> None:
             TiesWarning,
             stacklevel=3,
         )
-
-
-def _rows_of(tested: np.ndarray, candidates: np.ndarray, shape: tuple) -> np.ndarray:
-    """The row of every tested speaker among the candidates, or an error."""
-    if shape != (len(candidates), len(tested)) or not len(tested) or len(candidates) < 2:
-        raise VoicePrivacyError(
-            f"scores of shape {shape} with {len(candidates)} enrolled and {len(tested)} tested "
-            "speakers; expected (enrolled, tested), two and one at least."
-        )
-    index = pd.Index(candidates)
-    strange = tested[index.get_indexer(tested) < 0] if index.is_unique else candidates
-    if len(strange) or len(np.unique(tested)) < len(tested):
-        raise VoicePrivacyError(
-            f"tested speakers {listed(strange.tolist())} are not enrolled, or speakers repeat; "
-            "expected each once, and all tested ones among the enrolled."
-        )
-    return index.get_indexer(tested)

@@ -1,4 +1,4 @@
-"""One look for every figure: styles of `voiceprivacy.styles`, an evidence label, a text in words."""
+"""One look for every figure: styles of `voiceprivacy.styles`, an evidence label, words for it."""
 
 import base64
 import html
