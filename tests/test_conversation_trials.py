@@ -48,6 +48,8 @@ def test_everybody_who_is_not_tested_is_named():
         "short": "too few test utterances",
         "silent": "no test speech",
     }
+    assert len(trials.left_out) == 3
+    assert len(draw_trials(test, enrolment).left_out) == 2  # one utterance is enough for L = 1
 
 
 def test_blocks_are_the_cosines_whatever_their_size(monkeypatch):

@@ -5,11 +5,13 @@ from math import comb
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from voiceprivacy.conversation_trials import draw_trials
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.linkability import (
+    TiesWarning,
     default_sizes,
     linkability,
     linked,
@@ -53,6 +55,7 @@ def test_it_loses_no_digits_at_the_paper_s_size():
     assert linked(22_023, [9_999], 40)[40, 0] == pytest.approx(float(exact), rel=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore::voiceprivacy.linkability.TiesWarning")
 def test_three_candidates_by_hand():
     scores = np.array([[0.9, 0.1, 0.5], [0.2, 0.5, 0.5], [0.1, 0.6, 0.5]])
     found = linkability_of_scores(scores, ["a", "b", "c"], ["a", "b", "c"])
@@ -61,6 +64,7 @@ def test_three_candidates_by_hand():
     np.testing.assert_allclose(found.mean([1, 2, 3]), [1, 5 / 6, 2 / 3])
 
 
+@pytest.mark.filterwarnings("ignore::voiceprivacy.linkability.TiesWarning")
 def test_perfect_and_constant_scores_always_link_and_reversed_ones_never():
     for scores, expected in ((np.eye(5), 1.0), (np.zeros((5, 5)), 1.0), (-np.eye(5), 0.0)):
         found = linkability_of_scores(scores, list("abcde"), list("abcde"))
@@ -69,12 +73,28 @@ def test_perfect_and_constant_scores_always_link_and_reversed_ones_never():
         assert 0 <= row["observed_low"] < row["observed_high"] <= 1
 
 
+def test_embeddings_that_are_all_the_same_are_told(recwarn):
+    """As if an anonymizer gave everybody one voice: ties would otherwise pass for linkage."""
+    test, enrolment = simulated(40, 2, 1.0)
+    linkability(draw_trials(test, enrolment))
+    assert not recwarn.list
+    flat = Embeddings(enrolment.utterances, enrolment.speakers, np.ones((80, 8)))
+    with pytest.warns(TiesWarning, match="200 of 200 test conversations score the same"):
+        found = linkability(draw_trials(test, flat))
+    assert found.mean([40]).tolist() == [1.0]
+    scores = np.eye(40)
+    scores[1, [2, 5, 9]] = 1.0
+    with pytest.warns(TiesWarning, match="3 of 40"):
+        linkability_of_scores(scores, found.speakers, found.speakers)
+
+
 def test_useless_scores_are_at_chance():
     found = linkability_of_scores(*scores_of(400, 400, advantage=0.0))
     summary = found.summary().set_index("n_speakers")
     assert (abs(summary["observed"] - summary["chance"]) < 3 * summary["observed_se"]).all()
 
 
+@pytest.mark.filterwarnings("ignore::voiceprivacy.linkability.TiesWarning")
 def test_counts_and_means_equal_the_authors_package():
     pytest.importorskip("legal_eval", reason="the test extra is not installed")
     from legal_eval.io import ScoreMatrix
@@ -99,6 +119,37 @@ def test_the_sampling_estimator_draws_from_the_same_distribution():
     np.testing.assert_allclose(rates.mean(axis=0), found.mean([5, 20, 60]), atol=0.01)
     assert (rates[:, -1] == found.mean([60])).all()  # all candidates: nothing is drawn
     assert (found.sampled([20], runs=3, seed=1) != rates[:3, 1:2]).any()
+
+
+def test_one_candidate_is_no_crowd():
+    scores = np.eye(5)
+    scores[:, 2] = [4, 3, 0, 2, 1]  # everybody outscores c, who is alone at N' = 1 all the same
+    found = linkability_of_scores(scores, list("abcde"), list("abcde"), [1])
+    row = found.summary().iloc[0]
+    assert (row["observed"], row["chance"], row["observed_se"]) == (1.0, 1.0, 0.0)
+
+
+def test_a_mapped_file_is_read_by_blocks(tmp_path, monkeypatch):
+    scores, candidates, tested = scores_of(50, 20)
+    np.save(tmp_path / "scores.npy", scores)
+    mapped = np.load(tmp_path / "scores.npy", mmap_mode="r")
+    whole = linkability_of_scores(scores, candidates, tested)
+    monkeypatch.setattr("voiceprivacy.linkability_scores.BLOCK", 140)
+    parts = linkability_of_scores(mapped, candidates, tested)
+    assert (parts.better == whole.better).all()
+    np.testing.assert_allclose(parts.losses, whole.losses, atol=1e-7)
+    scores[49, 3] = np.inf  # in the last block
+    with pytest.raises(VoicePrivacyError, match="something else than finite"):
+        linkability_of_scores(scores, candidates, tested)
+
+
+def test_standard_errors_do_not_depend_on_threads():
+    trials = draw_trials(*simulated(300, 2, 1.0), draws=2)
+    errors = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            errors.append(linkability(trials).standard_error().tobytes())
+    assert errors[0] == errors[1]
 
 
 def test_literal_candidate_sets_agree():

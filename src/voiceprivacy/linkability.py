@@ -20,6 +20,8 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.intervals import wilson_of
 from voiceprivacy.randomness import stream
 
+# Cosines of the same two vectors differ by less, depending on their place in a matrix product.
+ROUNDING = 2.0**-22
 # Share of test conversations; single precision ties one in some hundreds by chance.
 MANY_TIES = 0.05
 
@@ -154,6 +156,10 @@ def linkability(
     TiesWarning
         If more than one test conversation in twenty ties with another candidate.
 
+    Notes
+    -----
+    Cosines that differ by less than 2**-22, the rounding of single precision, are ties.
+
     Examples
     --------
     >>> from voiceprivacy.conversation_trials import draw_trials
@@ -172,7 +178,7 @@ def linkability(
         for draw in range(trials.draws):
             for block, scores in trials.score_blocks(draw):
                 own = scores[np.arange(len(scores)), trials.own[block]][:, None]
-                beats = scores > own
+                beats = scores > own + ROUNDING
                 better[draw, block] = np.count_nonzero(beats, axis=1)
                 losses += summed(beats.T, gains[better[draw, block]])
                 ties += np.count_nonzero((scores == own).sum(axis=1) > 1)
