@@ -139,7 +139,7 @@ def test_a_mapped_file_is_read_by_blocks(tmp_path, monkeypatch):
     assert (parts.better == whole.better).all()
     np.testing.assert_allclose(parts.losses, whole.losses, atol=1e-7)
     scores[49, 3] = np.inf  # in the last block
-    with pytest.raises(VoicePrivacyError, match="something else than finite"):
+    with pytest.raises(VoicePrivacyError, match="1 scores are no finite"):
         linkability_of_scores(scores, candidates, tested)
 
 
@@ -216,7 +216,7 @@ def test_sizes_that_cannot_be_drawn_are_refused(sizes):
         (np.eye(2), ["a", "a"], ["a", "a"], "speakers repeat"),
         (np.eye(2), ["a", "b"], ["a", "a"], "speakers repeat"),
         (np.eye(3), ["a", "b"], ["a", "b"], r"scores of shape \(3, 3\) with 2 enrolled"),
-        (np.full((2, 2), np.nan), ["a", "b"], ["a", "b"], "something else than finite"),
+        (np.full((2, 2), np.nan), ["a", "b"], ["a", "b"], "4 scores are no finite"),
     ],
 )
 def test_matrices_that_do_not_fit_are_refused(scores, candidates, tested, message):

@@ -216,9 +216,11 @@ def linked(others: int, drawn: Sequence[int], most: int) -> np.ndarray:
     >>> linked(2, [0, 1, 2], 2).tolist()
     [[1.0, 1.0, 1.0], [1.0, 0.5, 0.0], [1.0, 0.0, 0.0]]
     """
-    better = np.arange(most)[:, None]
-    ratios = np.clip(others - better - np.asarray(drawn), 0, None) / np.maximum(others - better, 1)
-    return np.cumprod(np.vstack([np.ones((1, ratios.shape[1])), ratios]), axis=0)
+    left = others - np.arange(most, dtype=float)[:, None]
+    table = np.ones((most + 1, len(drawn)))
+    np.maximum(left - np.asarray(drawn), 0, out=table[1:])
+    table[1:] /= np.maximum(left, 1)
+    return np.cumprod(table, axis=0, out=table)
 
 
 def default_sizes(n: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Linkability from a ready matrix of scores, such as one that another program wrote."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
+import numba
 import numpy as np
 import pandas as pd
 
@@ -15,8 +16,10 @@ from voiceprivacy.linkability import (
     warn_of_ties,
 )
 
-# Scores compared at a time: few enough for a processor's cache.
-BLOCK = 1_000_000
+# Scores compared at a time.
+BLOCK = 3_000_000
+# Test conversations whose counts stay in a processor's nearest cache.
+TESTS = 512
 
 
 def linkability_of_scores(
@@ -53,26 +56,71 @@ def linkability_of_scores(
     own = _rows_of(tested, candidates, scores.shape)
     n = len(candidates)
     sizes = checked_sizes(default_sizes(n) if sizes is None else sizes, n)
-    rows = max(1, BLOCK // len(tested))
-    blocks = [slice(row, row + rows) for row in range(0, n, rows)]
-    right = scores[own, np.arange(len(tested))]
-    better, equal = _counted((scores[block] for block in blocks), right)
-    gains = gains_without(n, sizes)[better]
-    losses = [summed(scores[block] > right, gains) for block in blocks]
+    better, equal = count_better(scores, own)
+    gains, right = gains_without(n, sizes)[better], _right(scores, own)
+    losses = [summed(block > right, gains) for block in _blocks(scores)]
     losses = np.concatenate(losses) / len(tested)
     warn_of_ties(np.count_nonzero(equal > 1), len(tested))
     return Linkability(tested, better[None], n, conversation_length, sizes, losses, own)
 
 
-def _counted(blocks: Iterable[np.ndarray], right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many candidates score higher than the right one, and how many as it does, itself too."""
-    better, equal = np.zeros((2, len(right)), np.int64)
-    for block in blocks:
-        if not np.isfinite(block).all():
-            raise VoicePrivacyError("scores hold something else than finite numbers.")
-        better += np.count_nonzero(block > right, axis=0)
-        equal += np.count_nonzero(block == right, axis=0)
-    return better, equal
+def count_better(scores: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many score higher than the right one, and how many as it does, itself too.
+
+    Parameters
+    ----------
+    scores
+        Shape (n enrolled, T tested).
+    own
+        The row of each tested speaker, (T,).
+
+    Raises
+    ------
+    VoicePrivacyError
+        If scores are not finite.
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, 0.1], [0.2, 0.1], [0.9, 0.3]])
+    >>> [counts.tolist() for counts in count_better(scores, np.array([0, 1]))]
+    [[0, 1], [2, 2]]
+    """
+    right = _right(scores, own)
+    better, equal, strange = np.zeros((3, len(own)), np.int32)
+    for block in _blocks(scores):
+        _compare(np.asarray(block), right, better, equal, strange)
+    if strange.any():
+        raise VoicePrivacyError(f"{strange.sum():,} scores are no finite numbers.")
+    return better.astype(np.int64), equal.astype(np.int64)
+
+
+def _right(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Scores of the right speaker, (T,)."""
+    return np.asarray(scores[own, np.arange(len(own))])
+
+
+def _blocks(scores: np.ndarray) -> Iterator[np.ndarray]:
+    """Some candidates' scores after the other's."""
+    rows = max(1, BLOCK // scores.shape[1])
+    return (scores[row : row + rows] for row in range(0, len(scores), rows))
+
+
+@numba.njit(cache=True)
+def _compare(scores, right, better, equal, strange):
+    """Add up by test: scores above the right one, equal ones, and those that are not finite."""
+    for part in range((len(right) + TESTS - 1) // TESTS):
+        here = slice(part * TESTS, (part + 1) * TESTS)
+        own = right[here].copy()
+        above, level, odd = np.zeros((3, len(own)), np.int32)
+        for row in range(len(scores)):
+            score = scores[row, here]
+            for t in range(len(own)):
+                above[t] += score[t] > own[t]
+                level[t] += score[t] == own[t]
+                odd[t] += score[t] - score[t] != 0
+        better[here] += above
+        equal[here] += level
+        strange[here] += odd
 
 
 def _rows_of(tested: np.ndarray, candidates: np.ndarray, shape: tuple) -> np.ndarray:
