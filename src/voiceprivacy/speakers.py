@@ -178,10 +178,13 @@ def checked_speakers(
     """
     missing = [name for name in ("speaker", *required) if name not in speakers]
     if missing:
+        hint = "" if "speaker" in missing else (
+            " Its cells may stay empty where nothing is known; in an assignment of areas, leave it "
+            "out of the constraints to do without."
+        )  # fmt: skip
         raise VoicePrivacyError(
             f"{source} has no column {listed(missing)}; its columns are "
-            f"{listed(speakers.columns, 10)}. Name a column so; the cells of gender and age may "
-            "stay empty where nothing is known."
+            f"{listed(speakers.columns, 10)}. Name a column so.{hint}"
         )
     columns = {"speaker": _checked_ids(speakers["speaker"], source, first_row)}
     for name in ("gender", "age"):
