@@ -35,6 +35,7 @@ def messages():
 def test_the_words_of_every_message_are_those_of_the_package(message):
     # The parts between numbers, names and omissions; source strings are broken over lines.
     source = re.sub(r'"\s*f?"', "", SOURCE)
+    source = source.replace("{name}", "pool").replace("{other_name}", "enrolment")
     parts = re.split(r"…|\d+|(?<!\w)'[^']*'|[:(),.;]", message)
     words = [part.strip() for part in parts if len(part.split()) > 2]
     assert words
