@@ -57,3 +57,13 @@ def test_known_and_unknown_targets_have_their_own_gain(result):
     table = result.summary(by="known").query("known_fraction == 0.5 and level == 'OA'")
     gains = dict(zip(table["known"], table["gain"], strict=True))
     assert gains == {False: 0, True: pytest.approx(0.15)}
+
+
+def test_targets_that_all_agree_leave_an_interval(result):
+    """Three of three isolated say less than certainty, unless each was alone in its block."""
+    every = np.ones_like(result.isolated)
+    block = np.broadcast_to([30, 1], (2, 3, 1, 1, 2))
+    table = replace(result, isolated=every, block=block).summary().query("known_fraction == 1")
+    rows = table.set_index("level")[["observed_low", "observed_high"]]
+    assert rows.loc["signal only"].tolist() == pytest.approx([3 / (3 + 1.96**2), 1], abs=1e-3)
+    assert rows.loc["OA"].tolist() == [1, 1]

@@ -7,7 +7,12 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.intervals import cluster_bootstrap, cluster_standard_error, two_way_interval
+from voiceprivacy.intervals import (
+    cluster_bootstrap,
+    cluster_standard_error,
+    two_way_interval,
+    wilson_of,
+)
 from voiceprivacy.reference import chance_level, conditional_reference
 
 
@@ -164,7 +169,7 @@ class Isolation:
                 error = cluster_standard_error(values)
                 ends = cluster_bootstrap(values, confidence=confidence, seed=seed)
             if name == "observed":
-                ends = [np.clip(end, 0, 1) for end in ends]
+                ends = _within(values, error, ends, means["block_size"], confidence)
             table[name], table[f"{name}_se"] = _mean(values).ravel(), np.ravel(error)
             table[f"{name}_low"], table[f"{name}_high"] = map(np.ravel, ends)
         return pd.DataFrame(table)
@@ -183,3 +188,13 @@ def _target_means(values: np.ndarray, used: np.ndarray) -> np.ndarray:
     total = np.einsum("td,td...->t...", used.astype(float), values)
     with np.errstate(invalid="ignore"):
         return total / np.where(weight > 0, weight, np.nan)[:, None, None]
+
+
+def _within(observed, error, ends, block_size, confidence) -> list[np.ndarray]:
+    """Ends that are probabilities, and apart where all evaluations agreed by chance."""
+    count = int(np.isfinite(observed).all(axis=(1, 2)).sum())
+    agreed = (np.asarray(error) == 0) & (_mean(block_size) > 1)
+    others = wilson_of(_mean(observed), np.zeros_like(error), count, confidence)
+    return [
+        np.clip(np.where(agreed, other, end), 0, 1) for other, end in zip(others, ends, strict=True)
+    ]
