@@ -90,6 +90,7 @@ def test_the_standard_error_of_independent_gaussians():
     ("options", "message"),
     [
         ({"sizes": [41]}, "40 speakers are enrolled"),
+        ({"sizes": []}, "no sizes are given"),
         ({"sizes": [1]}, "needs two or more enrolled speakers"),
         ({"rule": "EER"}, "rule 'EER'; expected one of 'ROCCH', 'SpeechBrain'"),
     ],
@@ -97,3 +98,9 @@ def test_the_standard_error_of_independent_gaussians():
 def test_what_cannot_be_told_is_refused(trials, options, message):
     with pytest.raises(VoicePrivacyError, match=message):
         conversation_eer(trials).summary(**options)
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5])
+def test_a_number_of_nontargets_is_a_number(trials, most):
+    with pytest.raises(VoicePrivacyError, match=f"max_nontargets is {most}; expected a whole"):
+        conversation_eer(trials, max_nontargets=most)

@@ -170,6 +170,11 @@ def conversation_eer(
     seed
         Of that draw.
 
+    Raises
+    ------
+    VoicePrivacyError
+        If `max_nontargets` is below 1 or no whole number.
+
     Notes
     -----
     500 at most, and target trials that are the same for every N, as in the authors' package.
@@ -183,8 +188,12 @@ def conversation_eer(
     >>> conversation_eer(draw_trials(test, enrolment)).summary()["observed"].tolist()
     [0.0]
     """
+    if max_nontargets is not None and (max_nontargets < 1 or max_nontargets != int(max_nontargets)):
+        raise VoicePrivacyError(
+            f"max_nontargets is {max_nontargets}; expected a whole number from 1 up, or None for all."
+        )
     others = len(trials.candidates) - 1
-    most = others if max_nontargets is None else min(max_nontargets, others)
+    most = others if max_nontargets is None else min(int(max_nontargets), others)
     shape = trials.draws, len(trials.speakers)
     targets = np.empty(shape, np.float32)
     nontargets = np.empty((*shape, most), np.float32)

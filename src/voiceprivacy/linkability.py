@@ -234,10 +234,12 @@ def checked_sizes(sizes: Sequence[int], n: int) -> np.ndarray:
     Raises
     ------
     VoicePrivacyError
-        If one is below 1 or above the number n of enrolled speakers.
+        If there are none, or one is below 1 or above the number n of enrolled speakers.
     """
+    if not len(sizes):
+        raise VoicePrivacyError(f"no sizes are given; ask for whole ones from 1 to {n}.")
     wrong = [size for size in sizes if size != int(size) or not 1 <= size <= n]
-    if wrong or not len(sizes):
+    if wrong:
         raise VoicePrivacyError(
             f"N' = {listed(wrong)} candidates cannot be drawn: {n} speakers are enrolled. Ask for "
             f"whole sizes from 1 to {n}, or enrol more speakers."
