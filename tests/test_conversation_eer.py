@@ -90,7 +90,7 @@ def test_the_standard_error_of_independent_gaussians():
     ("options", "message"),
     [
         ({"sizes": [41]}, "40 speakers are enrolled"),
-        ({"sizes": []}, "no sizes are given"),
+        ({"sizes": []}, "No sizes: 40 speakers are enrolled"),
         ({"sizes": [1]}, "needs two or more enrolled speakers"),
         ({"rule": "EER"}, "rule 'EER'; expected one of 'ROCCH', 'SpeechBrain'"),
     ],

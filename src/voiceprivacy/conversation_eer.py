@@ -188,12 +188,8 @@ def conversation_eer(
     >>> conversation_eer(draw_trials(test, enrolment)).summary()["observed"].tolist()
     [0.0]
     """
-    if max_nontargets is not None and (max_nontargets < 1 or max_nontargets != int(max_nontargets)):
-        raise VoicePrivacyError(
-            f"max_nontargets is {max_nontargets}; expected a whole number from 1 up, or None for all."
-        )
     others = len(trials.candidates) - 1
-    most = others if max_nontargets is None else min(int(max_nontargets), others)
+    most = others if max_nontargets is None else min(_whole(max_nontargets), others)
     shape = trials.draws, len(trials.speakers)
     targets = np.empty(shape, np.float32)
     nontargets = np.empty((*shape, most), np.float32)
@@ -209,6 +205,14 @@ def conversation_eer(
     return ConversationEer(
         trials.speakers, targets, nontargets, columns, trials.own, others + 1, trials.length
     )
+
+
+def _whole(max_nontargets: int) -> int:
+    if max_nontargets != int(max_nontargets) or max_nontargets < 1:
+        raise VoicePrivacyError(
+            f"max_nontargets is {max_nontargets}; expected a whole number from 1 up, or None: all."
+        )
+    return int(max_nontargets)
 
 
 def _weights(own: np.ndarray, others: np.ndarray, at: float) -> tuple[float, float]:

@@ -237,7 +237,7 @@ def checked_sizes(sizes: Sequence[int], n: int) -> np.ndarray:
         If there are none, or one is below 1 or above the number n of enrolled speakers.
     """
     if not len(sizes):
-        raise VoicePrivacyError(f"no sizes are given; ask for whole ones from 1 to {n}.")
+        raise VoicePrivacyError(f"No sizes: {n} speakers are enrolled; ask for some from 1 to {n}.")
     wrong = [size for size in sizes if size != int(size) or not 1 <= size <= n]
     if wrong:
         raise VoicePrivacyError(
