@@ -1,7 +1,12 @@
 """`voiceprivacy attack`: an attack on a miniature of the challenge's data, from the shell."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -190,6 +195,12 @@ def test_a_folder_of_other_things_is_left_alone(tree, tmp_path):
         assert run.exit_code == 1
         assert "holds other files ('thesis.tex'); name a new --out" in run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    (tmp_path / "attacker").mkdir()
+    (tmp_path / "attacker" / "notes.txt").touch()
+    run = attack(tree, tmp_path, "--overwrite")
+    assert run.exit_code == 1
+    assert "holds other files ('attacker', 'thesis.tex')" in run.stderr
+    assert (tmp_path / "attacker" / "notes.txt").exists()
 
 
 def test_a_table_without_speakers_is_told(tree, tmp_path):
@@ -273,3 +284,28 @@ def test_what_is_wrong_is_told_without_a_traceback(tree, tmp_path, options, mess
     assert message in run.stderr
     assert "Traceback" not in run.output + run.stderr
     assert not (tmp_path / "out" / "attack.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_ctrl_c_in_a_terminal_stops_every_process(tree, tmp_path, workers):
+    """The signal goes to the whole group, as a terminal sends it."""
+    write_settings(replace(TINY, max_steps=100_000, evaluate_every=2), tmp_path / "long.yaml")
+    command = arguments(tree, tmp_path / "out", "--settings", str(tmp_path / "long.yaml"))
+    main_call = "from voiceprivacy.cli import main; main()"
+    command = [sys.executable, "-c", main_call, *command, "--workers", workers]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 90
+    while not (tmp_path / "out" / "attacker" / "last.pt").exists():
+        assert time.monotonic() < deadline
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert told.strip().endswith("run the same command again.")
+    assert "Traceback" not in told
+    with pytest.raises(ProcessLookupError):
+        os.killpg(running.pid, 0)

@@ -105,6 +105,18 @@ def test_a_kaldi_directory_is_read(folder, halves):
     assert pd.read_csv(folder / "words.csv")["utterance_id"].tolist() == ["k1"]
 
 
+def test_what_a_kaldi_directory_lacks_is_left_out_on_request(folder, halves):
+    (folder / "in" / "wav.scp").write_text(f"k1 {folder / 'in' / 's1' / 'u1.wav'}\n")
+    (folder / "in" / "utt2spk").write_text("k1 s1\nk2 s2\n")
+    done = run(folder, "--recogniser", "pocketsphinx")
+    assert done.exit_code == 1
+    assert "or leave out what is not whole (missing: drop)" in done.stderr
+    done = run(folder, "--recogniser", "pocketsphinx", "--missing", "drop")
+    assert done.exit_code == 1  # the words of the others are there
+    assert pd.read_csv(folder / "words.csv")["utterance_id"].tolist() == ["k1"]
+    assert pd.read_csv(folder / "words_skipped.csv")["utterance"].tolist() == ["k2"]
+
+
 def test_a_kaldi_directory_without_a_list_of_sounds_is_read(folder, halves):
     (folder / "in" / "wav").mkdir()
     (folder / "in" / "s1" / "u1.wav").rename(folder / "in" / "wav" / "k1.wav")

@@ -32,9 +32,9 @@ def is_kaldi(folder: Path) -> bool:
     return any(_has(folder, table) for table in ("wav.scp", "utt2spk", "spk2utt"))
 
 
-def read_speech(folder: Path) -> Corpus:
+def read_speech(folder: Path, missing: str = "error") -> Corpus:
     """Read a Kaldi directory, or a folder of sound files."""
-    return read_kaldi(folder) if is_kaldi(folder) else read_folder(folder)
+    return read_kaldi(folder, missing=missing) if is_kaldi(folder) else read_folder(folder)
 
 
 def read_kaldi(
@@ -277,8 +277,8 @@ def _told(
         if told:
             sentences.append(f"{len(told)} utterances have {kind} ({listed(told)})")
     return (
-        f"{folder}: {'; '.join(sentences)}. Mend the tables, give the base of relative paths, or "
-        "read what is whole with missing='drop'."
+        f"{folder}: {'; '.join(sentences)}. Mend the tables (relative paths start where the "
+        "command is called), or leave out what is not whole (missing: drop)."
     )
 
 

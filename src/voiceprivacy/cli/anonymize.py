@@ -8,6 +8,7 @@ import click
 from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.anonymize import anonymized
 from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, settings
+from voiceprivacy.cli import _options
 from voiceprivacy.cli._told import refuse_skipped, write_skipped
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import listed
@@ -49,7 +50,8 @@ def _list_methods(context: click.Context, parameter: click.Parameter, wanted: bo
     callback=_list_methods,
     help="Show the methods and their parameters, and stop.",
 )
-def command(speech, out, method, pairs, seed, workers):
+@_options.missing
+def command(speech, out, missing, method, pairs, seed, workers):
     """Anonymize the speech in IN, into OUT.
 
     IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
@@ -63,7 +65,7 @@ def command(speech, out, method, pairs, seed, workers):
     """
     anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
     refuse_inside(out, speech)
-    corpus = read_speech(speech)
+    corpus = read_speech(speech, missing)
     result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
     if is_kaldi(speech):
         write_kaldi(out, result, like=speech)

@@ -98,7 +98,7 @@ def command(speech, enrol, trials, out, row, settings, timestamps, encoder, tabl
         chosen = replace(chosen, seed=seed)
     sides = _usable(enrol, missing), [_usable(folder, missing) for folder in trials]
     gender = _genders(table, [enrol, *trials])
-    corpus = read_speech(speech)
+    corpus = read_speech(speech, missing)
     if _first():
         for folder, read in zip(
             (speech, enrol, *trials), (corpus, sides[0], *sides[1]), strict=True
@@ -143,13 +143,19 @@ def _first() -> bool:
 def _refuse_foreign(out: Path) -> None:
     """Refuse a folder of other things: what is made here has plain names."""
     found = sorted(path.name for path in out.iterdir()) if out.is_dir() else []
-    if found and not set(MADE) & set(found):
+    strange = [
+        name
+        for name in ("attacker", "attacker.new")
+        if name in found and not (out / name / "settings.json").exists()
+    ]
+    if strange or (found and not set(MADE) & set(found)):
         raise VoicePrivacyError(f"{out} holds other files ({listed(found)}); name a new --out.")
 
 
 def _usable(folder: Path, missing: str) -> Corpus:
     """Read speech that is to be scored, all of which has to be heard before any training."""
-    corpus = checked(read_speech(folder), SHORTEST, silence=SILENCE, progress=_first())
+    corpus = read_speech(folder, missing)
+    corpus = checked(corpus, SHORTEST, silence=SILENCE, progress=_first())
     lost = corpus.skipped["utterance"] + " (" + corpus.skipped["reason"] + ")"
     if len(lost) and missing == "error":
         raise VoicePrivacyError(

@@ -7,6 +7,7 @@ import click
 
 from voiceprivacy._conversion import refuse_inside
 from voiceprivacy.augment import augment, begun
+from voiceprivacy.cli import _options
 from voiceprivacy.cli._told import refuse_skipped, tell_words, write_skipped
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
@@ -60,7 +61,8 @@ EXISTING = click.Path(path_type=Path)
 @click.option("--padding", type=click.Choice(PADDINGS), default="short", help="Of sr's encoder.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
-def command(speech, out, timestamps, recogniser, model, workers, **settings):
+@_options.missing
+def command(speech, out, missing, timestamps, recogniser, model, workers, **settings):
     """Augment the speech in IN by SegReConcat, into OUT.
 
     IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
@@ -81,7 +83,7 @@ def command(speech, out, timestamps, recogniser, model, workers, **settings):
         encodes = isinstance(finder, WhisperRecogniser)
         settings["encoder"] = finder if encodes else _recogniser("whisper", model)
     method = SegReConcat(**settings)
-    corpus = read_speech(speech)
+    corpus = read_speech(speech, missing)
     words = read_timestamps(timestamps, corpus) if timestamps else None
     begun(corpus, (words or finder).name, method, out)
     store = out.with_name(f"{out.name}.parts")

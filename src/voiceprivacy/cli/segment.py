@@ -8,6 +8,7 @@ import click
 import pandas as pd
 
 from voiceprivacy._wav_scp import read_table
+from voiceprivacy.cli import _options
 from voiceprivacy.cli._told import refuse_skipped, tell_words, write_skipped
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -49,7 +50,8 @@ RECOGNISERS = ("whisper", "packaged", "pocketsphinx")
     "each line (Kaldi text, LibriSpeech .trans.txt), or a folder with .trans.txt files.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace OUT.csv if it is there.")
-def command(speech, out, recogniser, model, transcripts, overwrite, **whisper):
+@_options.missing
+def command(speech, out, missing, recogniser, model, transcripts, overwrite, **whisper):
     """Find the words of the speech in IN, and write their times to OUT.csv.
 
     IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
@@ -69,7 +71,7 @@ def command(speech, out, recogniser, model, transcripts, overwrite, **whisper):
     _refuse_unused(recogniser, model, transcripts, whisper)
     said = None if transcripts is None else _transcripts(transcripts)
     finder = _recogniser(recogniser, model, said, whisper)
-    corpus = read_speech(speech)
+    corpus = read_speech(speech, missing)
     if said is not None:
         _refuse_strange(said, corpus, transcripts)
     store = out.with_name(f"{out.name}.parts")
