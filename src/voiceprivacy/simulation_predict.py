@@ -8,10 +8,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
 
+from voiceprivacy.eer import rocch_eer
 from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.linkability import linked
 from voiceprivacy.randomness import stream
 from voiceprivacy.simulation import simulate
 from voiceprivacy.singling_out import isolate
@@ -135,29 +135,14 @@ def _block_sizes(n: int, shares: np.ndarray, seed: int) -> np.ndarray:
 
 def _linkability(scores: np.ndarray, n: int) -> float:
     """Chance that a test's own enrolment, scores[t, t], is best among n random candidates."""
-    n_others = scores.shape[1] - 1
     better = (scores > scores.diagonal()[:, None]).sum(axis=1)
-    # None of the n - 1 other candidates is among the better ones (hypergeometric).
-    chance = np.exp(_log_choose(n_others - better, n - 1) - _log_choose(n_others, n - 1))
-    return float(chance.mean())
-
-
-def _log_choose(n, k):
-    """Log of the binomial coefficient, minus infinity where k > n."""
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return float(linked(scores.shape[1] - 1, [n - 1], int(better.max()))[better, 0].mean())
 
 
 def _eer(scores: np.ndarray) -> float:
-    """EER on the ROC's convex hull: the best threshold's error rate at the worst prior."""
-    own, others = np.sort(scores.diagonal()), scores[:, :_NONTARGETS]
-    others = np.sort(others[~np.eye(*others.shape, dtype=bool)])
-    # The hull's corners lie just below a target score, or above all of them.
-    miss = np.arange(len(own) + 1) / len(own)
-    alarm = np.append(1 - np.searchsorted(others, own) / len(others), 0.0)
-    best = minimize_scalar(
-        lambda prior: -np.min(prior * miss + (1 - prior) * alarm), bounds=(0, 1), method="bounded"
-    )
-    return float(-best.fun)
+    """EER on the ROC's convex hull."""
+    others = scores[:, :_NONTARGETS]
+    return rocch_eer(scores.diagonal(), others[~np.eye(*others.shape, dtype=bool)])
 
 
 def _unit_means(vectors: np.ndarray) -> np.ndarray:
