@@ -1,4 +1,4 @@
-"""Equal error rate of conversations against enrolments, by number of speakers (V25, Sec. 4.3).
+"""Equal error rate of conversations against enrolments, by number of speakers (V25).
 
 Target trials compare a test conversation with its own speaker's enrolment, nontarget trials with
 those of other candidates. The EER depends on how nontarget scores are distributed, not on how many

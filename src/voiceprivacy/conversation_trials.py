@@ -105,7 +105,7 @@ def draw_trials(
 
     Notes
     -----
-    The text draws utterances at random (V25, Sec. 4.1), as here; the authors' package takes the
+    V25 draws utterances at random, as here; the authors' package takes the
     first L for L > 1.
 
     Examples

@@ -1,4 +1,4 @@
-"""Linkability: how often an attacker picks the right one of N' enrolled speakers (V25, Sec. 3.3).
+"""Linkability: how often an attacker picks the right one of N' enrolled speakers (V25).
 
 A test conversation is *linked* when its own speaker's enrolment outscores all other candidates;
 ties favour the true speaker. If m of the n - 1 other enrolled speakers score higher, a random set

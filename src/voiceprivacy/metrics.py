@@ -33,7 +33,7 @@ class Measured(NamedTuple):
 
 
 class SinglingOutMetric:
-    """How often an attacker isolates exactly one speaker (V25, Sec. 3.2).
+    """How often an attacker isolates exactly one speaker (V25).
 
     Examples
     --------
@@ -110,7 +110,7 @@ class SinglingOutMetric:
 
 
 class LinkabilityMetric:
-    """How often an attacker picks the right one of all enrolled speakers (V25, Sec. 3.3).
+    """How often an attacker picks the right one of all enrolled speakers (V25).
 
     Examples
     --------
