@@ -98,7 +98,7 @@ def rocch_eer(target_scores: np.ndarray, nontarget_scores: np.ndarray) -> float:
 
     Notes
     -----
-    V25 reports 1 - EER under this rule (Sec. 4.3). Mixing two thresholds reaches every point
+    V25 reports 1 - EER under this rule. Mixing two thresholds reaches every point
     between theirs, so that the error rates that can be had end at the lower left hull of the points
     (FAR, FRR); where it meets FAR = FRR is the EER (Brummer and de Villiers, BOSARIS, 2011). A
     corner of the hull lies just below a target score, so that only as many points as there are
