@@ -21,7 +21,8 @@ from voiceprivacy.singling_out import isolate
 
 CORPORA = int(sys.argv[1]) if len(sys.argv) > 1 else 500
 SPEAKERS, TESTED, SIZES, LARGE = 150, 60, [20, 100], 4000
-ATTACKERS = ("informed", "ignorant")
+ATTACKERS, LENGTHS = ("informed", "ignorant"), (1, 3)
+CELL = ["metric", "conversation_length", "n_speakers"]
 
 
 def corpus(attacker: str, seed: int, speakers: int = SPEAKERS, tested: int = TESTED):
@@ -36,28 +37,34 @@ def measured(attacker: str, seed: int) -> pd.DataFrame:
     """Every metric on one corpus."""
     pool, targets = corpus(attacker, seed)
     single = isolate(pool, targets, sizes=SIZES, targets="all", seed=seed)
-    trials = draw_trials(targets, pool, draws=3, seed=seed)
-    tables = {
-        "singling out": single.summary().query("level == 'signal only'"),
-        "linkability": linkability(trials, SIZES).summary(),
-        "EER": conversation_eer(trials, seed=seed).summary(SIZES[-1:]),
-    }
-    return pd.concat(table.assign(metric=name) for name, table in tables.items())
+    tables = {"singling out": [single.summary().query("level == 'signal only'")]}
+    for length in LENGTHS:
+        trials = draw_trials(targets, pool, length=length, draws=3, seed=seed)
+        tables.setdefault("linkability", []).append(linkability(trials, SIZES).summary())
+        rates = conversation_eer(trials, seed=seed).summary(SIZES[-1:])
+        tables.setdefault("EER", []).append(rates)
+    return pd.concat(t.assign(metric=name) for name, found in tables.items() for t in found)
+
+
+def eer_of_many(attacker: str, length: int) -> float:
+    """EER among many speakers."""
+    pool, targets = corpus(attacker, 10**6, LARGE, LARGE)
+    trials = draw_trials(targets, pool, length=length, draws=3)
+    return conversation_eer(trials).summary([SIZES[-1]])["observed"][0]
 
 
 def covered(attacker: str) -> pd.DataFrame:
     """Share of the intervals that hold the truth, and how wide they are."""
     seeds = tqdm(range(CORPORA), desc=attacker, unit="corpus")
     found = pd.concat(measured(attacker, seed) for seed in seeds)
-    large = draw_trials(*corpus(attacker, 10**6, LARGE, LARGE)[::-1], draws=3)
-    truth = found.groupby(["metric", "n_speakers"])["observed"].mean()
-    truth[("EER", SIZES[-1])] = conversation_eer(large).summary([SIZES[-1]])["observed"][0]
-    found = found.join(truth.rename("truth"), on=["metric", "n_speakers"])
+    truth = found.groupby(CELL)["observed"].mean()
+    for length in LENGTHS:
+        truth["EER", length, SIZES[-1]] = eer_of_many(attacker, length)
+    found = found.join(truth.rename("truth"), on=CELL)
     low, high = found["observed_low"], found["observed_high"]
     inside = (low <= found["truth"]) & (found["truth"] <= high)
     kept = found.assign(coverage=inside, width=high - low)
-    columns = ["truth", "coverage", "width"]
-    return kept.groupby(["metric", "n_speakers"])[columns].mean().assign(attacker=attacker)
+    return kept.groupby(CELL)[["truth", "coverage", "width"]].mean().assign(attacker=attacker)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,12 @@ import pytest
 from scipy.stats import norm
 from test_conversation_trials import speech
 
-from voiceprivacy.conversation_eer import ConversationEer, conversation_eer
+from voiceprivacy.conversation_eer import (
+    ConversationEer,
+    _student,
+    _weights,
+    conversation_eer,
+)
 from voiceprivacy.conversation_trials import draw_trials
 from voiceprivacy.eer import rocch_eer, speechbrain_eer
 from voiceprivacy.errors import VoicePrivacyError
@@ -84,6 +89,19 @@ def test_the_standard_error_of_independent_gaussians():
     p = norm.cdf(-d / 2)
     assert np.mean(errors) == pytest.approx(0.5 * np.sqrt(p * (1 - p) / n), rel=0.15)
     assert np.std(rates) == pytest.approx(np.mean(errors), rel=0.25)
+
+
+@pytest.mark.parametrize("d", [1.5, 3.0, 6.0])
+def test_the_eer_follows_the_flatter_rate(d):
+    """Targets d apart and twice as wide: their rate rises half as fast where both are equal."""
+    quantiles = norm.ppf((np.arange(100_000) + 0.5) / 100_000)
+    weights = _weights(d + 2 * quantiles, quantiles, norm.cdf(-d / 3))
+    assert weights == pytest.approx((2 / 3, 1 / 3), abs=1e-3)
+
+
+def test_few_targets_make_an_interval_wider():
+    assert _student(10**6, 0.95) == pytest.approx(1, abs=1e-5)
+    assert _student(5, 0.95) == pytest.approx(2.776445 / 1.959964, abs=1e-6)
 
 
 @pytest.mark.parametrize(

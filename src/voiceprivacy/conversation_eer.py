@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm, t
 
 from voiceprivacy.conversation_trials import ConversationTrials
 from voiceprivacy.eer import OrientationWarning, rocch_eer, speechbrain_eer
@@ -77,7 +78,7 @@ class ConversationEer:
         for draw, rate in enumerate(rates):
             own, others = self.targets[draw], self.nontargets[draw, :, :used]
             at = np.quantile(own, rate)
-            miss, alarm = _weights(own, others, at)
+            miss, alarm = _weights(own, others, rate)
             accepted = (others > at) - (others > at).mean()
             moved[self.own] += miss * ((own <= at) - (own <= at).mean()) / len(own)
             moved[self.own] += alarm * accepted.mean(axis=1) / len(own)
@@ -118,7 +119,8 @@ class ConversationEer:
         -----
         The interval is for the EER of a large population. Few targets make the convex hull
         optimistic (0.44 for 0.46, 60 speakers), so that under either rule the interval lies around
-        the mean of SpeechBrain's, and is widened where it would leave the estimate out.
+        the mean of SpeechBrain's, and is widened where it would leave the estimate out. It is
+        wider by Student's quantile over the normal one, with a degree of freedom a target.
         """
         if rule not in RULES:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {listed(RULES)}.")
@@ -126,7 +128,8 @@ class ConversationEer:
         observed = np.array([self.rates(size, rule).mean() for size in sizes.tolist()])
         centre = np.array([self._plain(size).mean() for size in sizes.tolist()])
         error = np.array([self.standard_error(size) for size in sizes.tolist()])
-        low, high = wilson_of(centre, error, len(self.speakers), confidence)
+        wider = _student(len(self.speakers), confidence)
+        low, high = wilson_of(centre, wider * error, len(self.speakers), confidence)
         low, high = np.minimum(low, observed), np.maximum(high, observed)
         return pd.DataFrame(
             {
@@ -207,6 +210,12 @@ def conversation_eer(
     )
 
 
+def _student(targets: int, confidence: float) -> float:
+    """Student's quantile over the normal one: how much wider few targets make an interval."""
+    upper = (1 + confidence) / 2
+    return t.ppf(upper, targets - 1) / norm.ppf(upper) if targets > 1 else 1.0
+
+
 def _whole(max_nontargets: int) -> int:
     if max_nontargets != int(max_nontargets) or max_nontargets < 1:
         raise VoicePrivacyError(
@@ -215,9 +224,13 @@ def _whole(max_nontargets: int) -> int:
     return int(max_nontargets)
 
 
-def _weights(own: np.ndarray, others: np.ndarray, at: float) -> tuple[float, float]:
-    """How much of a change in the rates of misses and of alarms the EER follows, summing to 1."""
-    width = max(1.06 * own.std() * len(own) ** -0.2, np.finfo(np.float32).tiny)
-    near = [(np.abs(scores - at) <= width).mean() for scores in (own, others)]
-    total = sum(near)
-    return (near[1] / total, near[0] / total) if total else (0.5, 0.5)
+def _weights(own: np.ndarray, others: np.ndarray, rate: float) -> tuple[float, float]:
+    """How much of a change in the rates of misses and of alarms the EER follows, summing to 1.
+
+    The steeper a rate, the less. A slope is that between half and one and a half times the EER: a
+    kernel's width would reach from a low EER into the bulk of the scores.
+    """
+    around = np.array([rate / 2, min(1.5 * rate, 1)])
+    misses, alarms = np.ptp(np.quantile(own, around)), np.ptp(np.quantile(others, 1 - around))
+    total = misses + alarms
+    return (misses / total, alarms / total) if total else (0.5, 0.5)
