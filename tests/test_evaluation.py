@@ -150,7 +150,7 @@ def test_an_interrupted_evaluation_goes_on(folder, tmp_path, monkeypatch):
 def test_results_are_kept_unless_told_otherwise(folder, tmp_path):
     evaluate(folder, out=tmp_path)
     kept = (tmp_path / "results.csv").read_bytes()
-    with pytest.raises(VoicePrivacyError, match="is already there; name another folder, or over"):
+    with pytest.raises(VoicePrivacyError, match="is already there; name another folder, or repl"):
         evaluate(folder, out=tmp_path, seed=1)
     assert (tmp_path / "results.csv").read_bytes() == kept
     mine = tmp_path / "mine.txt"

@@ -235,7 +235,8 @@ attacker_settings, seed
     """
     if out is not None and Path(out, RESULTS).exists() and not overwrite:
         raise VoicePrivacyError(
-            f"{Path(out, RESULTS)} is already there; name another folder, or overwrite it."
+            f"{Path(out, RESULTS)} is already there; name another folder, or replace it "
+            "(overwrite)."
         )
     if out is not None and overwrite:
         for made in WORK:

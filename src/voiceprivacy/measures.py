@@ -19,6 +19,7 @@ from voiceprivacy.singling_out import isolate
 SINGLING_OUT, LINKABILITY, EER = METRICS = ("singling out", "linkability", "EER")
 # Singling out needs a conversation to test and one to calibrate with.
 LEAST_CONVERSATIONS = 2
+FEW_SPLITS = 4
 COLUMNS = [
     "metric", "conversation_length", "n_speakers", "observed", "observed_low", "observed_high",
     "observed_se", "chance", "targets", "evaluations", "rule",
@@ -160,6 +161,11 @@ def _missing(found: Isolation, length: int) -> list[str]:
         for what, n in told.items()
         if n
     ]
+    if found.isolated.shape[2] < FEW_SPLITS:
+        remarks.append(
+            f"{SINGLING_OUT}: with {found.isolated.shape[2]} divisions into test and calibration "
+            "its intervals are wide or do not count them; ten are usual."
+        )
     if not found.equal_calibration:
         remarks.append(
             f"L = {length}, {SINGLING_OUT}: speakers have unequal numbers of calibration "
