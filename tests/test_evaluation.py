@@ -1,5 +1,6 @@
 """The whole evaluation: from speech or embeddings to one table, resumed, and with faults told."""
 
+import shutil
 from importlib.util import find_spec
 
 import numpy as np
@@ -117,7 +118,9 @@ def test_calibration_speech_takes_no_test_speech(folder):
 def test_files_that_an_anonymizer_fails_on_are_told_and_the_rest_goes_on(folder, tmp_path):
     results = evaluate(folder, anonymization_system=Awkward(), out=tmp_path)
     failed = pd.read_csv(tmp_path / "failed.csv")
-    reasons = failed.groupby("utterance")["reason"].unique().map(list).to_dict()
+    assert failed["part"].unique().tolist() == ["test"]
+    names = failed["utterance"].str.rpartition("/")[2]
+    reasons = failed["reason"].groupby(names).unique().map(list).to_dict()
     assert reasons == {f"u{k}": ["made silent" if k == 1 else "failed"] for k in range(5)}
     assert len(failed) == 30
     details = " ".join(failed["detail"])
@@ -153,13 +156,36 @@ def test_results_are_kept_unless_told_otherwise(folder, tmp_path):
     with pytest.raises(VoicePrivacyError, match="is already there; name another folder, or repl"):
         evaluate(folder, out=tmp_path, seed=1)
     assert (tmp_path / "results.csv").read_bytes() == kept
-    mine = tmp_path / "mine.txt"
+    mine = tmp_path / "anonymized" / "mine.txt"
+    mine.parent.mkdir()
     mine.touch()
     changed = evaluate(folder, out=tmp_path, seed=1, anonymization_system="mcadams", overwrite=True)
     assert changed.table["system"].unique().tolist() == ["mcadams"]
     assert read_results(tmp_path / "results.csv").table["system"].unique().tolist() == ["mcadams"]
     assert mine.exists()
-    assert not (tmp_path / "parts").exists()
+    assert not (tmp_path / "evaluation_work" / "parts").exists()
+
+
+def test_a_folder_of_output_serves_one_part_only(folder, tmp_path):
+    """Parts name files alike, so that one folder's files would be test and enrolment at once."""
+    shutil.copytree(folder / "test", tmp_path / "made")
+    asked = {"anonymization_system": tmp_path / "made", "attack_models": ["lazy_informed"]}
+    with pytest.raises(VoicePrivacyError, match=r"an utterance of two parts \(enroll.*divide"):
+        evaluate(folder, **asked)
+    assert evaluate(folder, **asked | {"attack_models": ["ignorant"]}).table["targets"].max() == 6
+    for part in ("test", "enrollment"):
+        shutil.copytree(folder / part, tmp_path / "parts" / part)
+    both = evaluate(folder, **asked | {"anonymization_system": tmp_path / "parts"})
+    assert both["linkability"]["observed"].min() > 0.7
+
+
+def test_unreadable_files_are_told_with_their_part(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "data")
+    (tmp_path / "data" / "test" / "speaker_0" / "junk.wav").write_text("no sound")
+    failed = evaluate(tmp_path / "data").failed
+    assert failed[["part", "utterance", "reason"]].to_numpy().tolist() == [
+        ["test", "speaker_0/junk", "unreadable"]
+    ]
 
 
 def test_embeddings_are_evaluated_as_they_are():
@@ -194,6 +220,7 @@ def test_sizes_that_cannot_be_had_are_said():
         ({"attack_models": ["lazy_informed"], "anonymization_system": None}, "needs anonymization"),
         ({"attack_models": ["clever"]}, "attack model 'clever'; expected one of original"),
         ({"attack_models": []}, "attack_models is empty"),
+        ({"rule": "x"}, "rule 'x'; expected one of ROCCH, SpeechBrain"),
         ({"training_data": "nowhere"}, "nowhere: there are no training data"),
     ],
 )
@@ -214,7 +241,7 @@ def test_speech_and_embeddings_do_not_mix(folder):
 
 def test_the_attacker_knows_the_method_and_not_the_key(folder, tmp_path):
     evaluate(folder, anonymization_system="resample", attack_models=["lazy_informed"], out=tmp_path)
-    made = tmp_path / "anonymized"
+    made = tmp_path / "evaluation_work" / "anonymized"
     seeds = [
         (made / f"same-{part}" / "manifest.json").read_text().partition('"seed": ')[2][0]
         for part in ("test", "enrollment")
@@ -242,7 +269,9 @@ def test_informed_attackers_train_on_what_they_know(folder, tmp_path):
     )  # fmt: skip
     assert results.table["attacker"].unique().tolist() == ["semi-informed", "informed"]
     assert results.table["extractor"].nunique() == 2
-    assert sorted(p.name for p in (tmp_path / "out" / "attackers").iterdir()) == [
+    assert sorted(
+        p.name for p in (tmp_path / "out" / "evaluation_work" / "attackers").iterdir()
+    ) == [
         "informed",
         "semi_informed",
     ]

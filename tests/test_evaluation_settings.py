@@ -59,6 +59,10 @@ def test_the_documented_file_is_read(tmp_path):
     }
 
 
+def test_all_of_it_may_be_left_out(tmp_path):
+    assert read(tmp_path, "# nothing yet\n").arguments == {}
+
+
 def test_the_shipped_file_is_read():
     settings = read_evaluation_settings(shipped("config", "evaluation.yaml"))
     assert settings.arguments["attack_models"] == ["ignorant", "lazy_informed"]
@@ -88,7 +92,12 @@ def test_folders_are_found_beside_the_file(tmp_path):
         ("speaker_embedding: {frame_length: 25}\n", "expected seconds, such as"),
         ("attack_models: [clever]\n", "attack model 'clever'; expected one of"),
         ("- 1\n", "expected the sections evaluation, anonymization"),
-        ("", "expected the sections"),
+        ("seed: -1", "line 1: seed: -1; expected 0 or more"),
+        ('seed: !!int "abc"', "line 1: seed: no plain value; expected"),
+        ("seed: !!python/object:os.system x", "line 1: seed: no plain value"),
+        ("? [a, b]\n: 1\n", "line 1: no setting a list or mapping"),
+        ("anonymization: {parameters: {1: 2}}", "expected names before the values"),
+        ("anonymization: {parameters: {? [1] : 2}}", "parameters: no plain value"),
         ("a: [1\n", "is no YAML"),
     ],
 )

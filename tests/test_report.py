@@ -98,6 +98,7 @@ def test_useless_voices_are_not_called_dangerous(people):
     )
     text = Page(render(found)).text
     assert "That cannot be told from the" in text
+    assert "times of 100; that cannot be told from chance." in text
     assert "Evidence: speech: embeddings as given" in text
     assert "With what else is known" not in text
 
@@ -140,6 +141,14 @@ def test_an_interval_across_the_limit_cannot_be_told(findings):
     assert advice.loc["town", "advice"] == "cannot tell"
 
 
+def test_what_has_no_interval_cannot_be_told(people, table):
+    """A single target leaves every interval open."""
+    held = voices("ee", people).select(np.arange(4))
+    found = examine(voices("t", people), held, table, tolerance=Tolerance(0.5, 1, 1.0), **FAST)
+    assert found.advice["advice"].tolist() == ["cannot tell"] * 3
+    assert "nothing can be cleared for release" in Page(render(found)).text
+
+
 def test_a_coarser_level_that_fails_stops_the_finer_ones():
     advice = pd.DataFrame(
         {"level": ["a", "b", "c"], "advice": ["may be released", "withhold", "may be released"]}
@@ -175,6 +184,9 @@ def test_the_command_writes_a_page_and_keeps_it(tmp_path):
     assert again.exit_code == 1
     assert "is already there" in again.output
     assert CliRunner().invoke(main, [*arguments, "--overwrite"]).exit_code == 0
+    own = [*arguments[:3], "--out", str(example.pool), "--overwrite"]
+    assert "read for the report" in CliRunner().invoke(main, own).output
+    assert example.pool.stat().st_size > 10_000
     folder = CliRunner().invoke(main, ["report", str(tmp_path), "--out", str(tmp_path / "x.html")])
     assert folder.exit_code == 1
     assert "expected a folder with one file pool.* and one enrolment.*" in folder.output

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from voiceprivacy.attack_models import SAME, SIMILAR, AttackModel, attack_model
+from voiceprivacy.conversation_eer import RULES
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evaluation_results import EvaluationResults
 from voiceprivacy.evaluation_work import Work
@@ -25,8 +26,8 @@ from voiceprivacy.systems import find_system
 
 LENGTHS, COUNTS = (1, 3, 30), (20, 100, 1000, 10_000)
 RESULTS, FAILURES = "results.csv", "failed.csv"
-# Made under one configuration; embeddings are known by their files, and stay.
-WORK = ("anonymized", "attackers", "parts")
+# Everything that is made on the way lies in this folder, and nothing else does.
+WORK = "evaluation_work"
 
 
 class LegalEvaluator:
@@ -93,7 +94,10 @@ class LegalEvaluator:
         progress: bool = False,
     ) -> EvaluationResults:
         """Evaluate against each attacker; parameters as of `run_evaluation`."""
-        models = [attack_model(name) for name in attack_models]
+        if rule not in RULES:
+            raise VoicePrivacyError(f"rule {rule!r}; expected one of {', '.join(RULES)}.")
+        names = [attack_models] if isinstance(attack_models, str) else attack_models
+        models = [attack_model(name) for name in names]
         if is_speech(test_data):
             self._check(models, training_data)
         sides = read_sides(
@@ -238,19 +242,18 @@ attacker_settings, seed
             f"{Path(out, RESULTS)} is already there; name another folder, or replace it "
             "(overwrite)."
         )
-    if out is not None and overwrite:
-        for made in WORK:
-            shutil.rmtree(Path(out, made), ignore_errors=True)
     evaluator = LegalEvaluator(
         anonymization_system, speaker_embedding_model, extractor_path=extractor_path,
         parameters=parameters, similar_system=similar_system,
         attacker_settings=attacker_settings, seed=seed,
     )  # fmt: skip
+    if out is not None and overwrite and Path(out, RESULTS).exists():
+        shutil.rmtree(Path(out, WORK), ignore_errors=True)
     results = evaluator.evaluate(test_data, enrollment_data, calibration_data, out=out, **asked)
     if out is not None:
         results.failed.to_csv(Path(out, FAILURES), index=False, lineterminator="\n")
         results.to_csv(Path(out, RESULTS))
-        shutil.rmtree(Path(out, "parts"), ignore_errors=True)
+        shutil.rmtree(Path(out, WORK, "parts"), ignore_errors=True)
     return results
 
 
@@ -258,7 +261,7 @@ attacker_settings, seed
 def _folder(out: str | os.PathLike | None):
     """The folder for finished work, or one that is removed afterwards."""
     if out is not None:
-        yield Path(out)
+        yield Path(out, WORK)
         return
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)

@@ -93,6 +93,8 @@ def _root(path: Path) -> yaml.MappingNode:
         raise VoicePrivacyError(f"{path}: {error.strerror}; expected a YAML file.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise VoicePrivacyError(f"{path} is no YAML: {' '.join(str(error).split())}.") from None
+    if node is None:
+        return yaml.MappingNode("tag:yaml.org,2002:map", [])
     if not isinstance(node, yaml.MappingNode):
         raise VoicePrivacyError(f"{path}: expected the sections {', '.join(KEYS)}.")
     return node
@@ -118,7 +120,7 @@ def _entries(path: Path, mapping: yaml.MappingNode, known: dict, prefix: str = "
     """Yield each key with its node and kind, each once."""
     seen = set()
     for key, node in mapping.value:
-        name = key.value
+        name = key.value if isinstance(key, yaml.ScalarNode) else "a list or mapping"
         if name not in known:
             hint = nearest(name, known)
             raise _fault(path, key, f"no setting {prefix}{name}{hint}; there are: "
@@ -130,7 +132,10 @@ def _entries(path: Path, mapping: yaml.MappingNode, known: dict, prefix: str = "
 
 
 def _value(path: Path, node: yaml.Node, name: str, kind: type) -> Any:
-    value = yaml.SafeLoader("").construct_object(node, deep=True)
+    try:
+        value = yaml.SafeLoader("").construct_object(node, deep=True)
+    except (yaml.YAMLError, ValueError, TypeError):
+        raise _fault(path, node, f"{name}: no plain value; expected {kind_name(kind)}") from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not conforms(value, kind):
@@ -151,6 +156,10 @@ def _out_of_range(name: str, value: Any) -> str:
         return f"speech is brought to {RATE} Hz, whatever files hold; leave it at that"
     if key in ("frame_length", "frame_shift") and not 0 < value < 1:
         return "expected seconds, such as 0.025; a trained model brings its own"
+    if key == "seed" and value < 0:
+        return "expected 0 or more"
+    if key == "parameters" and not all(isinstance(own, str) for own in value):
+        return "expected names before the values"
     if key == "attack_models":
         for model in value:
             attack_model(model)

@@ -13,10 +13,11 @@ from voiceprivacy.anonymize import anonymized
 from voiceprivacy.attack_models import SAME, SIMILAR, AttackModel
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.embeddings import Embeddings
+from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evaluation_results import FAILED
 from voiceprivacy.extractors import Extractor, extract
 from voiceprivacy.speech_sides import Side, Sides
-from voiceprivacy.systems import System
+from voiceprivacy.systems import AnonymizedFolder, System
 
 if TYPE_CHECKING:
     from voiceprivacy.evaluation import LegalEvaluator
@@ -77,11 +78,24 @@ class Work:
 
     def _anonymized(self, speech: Corpus, system: System, place: Path) -> Corpus:
         if not isinstance(system, BaseAnonymizer):
-            return system.of(speech)
+            return self._found(system, speech)
         return anonymized(
             speech, system, place, strict=self.strict, progress=self.progress,
             workers=os.cpu_count() or 1,
         )  # fmt: skip
+
+    def _found(self, system: AnonymizedFolder, speech: Corpus) -> Corpus:
+        """Speech anonymized elsewhere, no file of it in two parts."""
+        found = system.of(speech)
+        for other in self._made.values():
+            both = sorted(set(found.table["path"]) & set(other.table["path"]))
+            if both:
+                raise VoicePrivacyError(
+                    f"{both[0]} would be taken for an utterance of two parts ({speech.name} and "
+                    f"{other.name}), which name files alike; divide {system.path} into folders "
+                    f"{speech.name} and {other.name}."
+                )
+        return found
 
     def _extractor(self, model: AttackModel) -> Extractor:
         """The attacker's extractor, trained if it has to be."""
@@ -104,8 +118,8 @@ class Work:
         for corpus in corpora:
             if corpus is not None:
                 for row in corpus.skipped.itertuples():
-                    part, _, name = row.utterance.rpartition("/")
-                    self._failed.append((part or corpus.name, name, row.reason, row.detail))
+                    part, _, name = row.utterance.partition("/")
+                    self._failed.append((part, name, row.reason, row.detail))
 
 
 def _with_other_key(system: System) -> System:
@@ -113,5 +127,5 @@ def _with_other_key(system: System) -> System:
     if not isinstance(system, BaseAnonymizer):
         return system
     other = copy.copy(system)
-    object.__setattr__(other, "seed", system.seed + 1)
+    object.__setattr__(other, "seed", (system.seed or 0) + 1)
     return other

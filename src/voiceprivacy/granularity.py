@@ -115,7 +115,9 @@ def _small(isolation: Isolation, tolerance: Tolerance, confidence: float) -> np.
     block = isolation.block[known, :, :, int(np.argmax(isolation.sizes))]  # (T, D, J)
     small = (block < tolerance.smallest_block).mean(axis=1)
     share, error = small.mean(axis=0), cluster_standard_error(small)
-    return np.stack([share, *wilson_of(share, error, len(small), confidence)], axis=1)
+    ends = np.array(wilson_of(share, error, len(small), confidence))
+    ends[:, 0] = share[0]  # everybody shares nothing: that block is the whole set
+    return np.stack([share, *ends], axis=1)
 
 
 def _judged(row: dict, small: np.ndarray, tolerance: Tolerance) -> dict:
@@ -132,9 +134,7 @@ def _judged(row: dict, small: np.ndarray, tolerance: Tolerance) -> dict:
         ),
     }  # fmt: skip
     beyond = [why for why, (low, _, limit) in limits.items() if low > limit]
-    unsure = [
-        why for why, (low, high, limit) in limits.items() if low <= limit and not high <= limit
-    ]
+    unsure = [why for why, (low, high, limit) in limits.items() if not high <= limit]
     advice = WITHHOLD if beyond else UNSURE if unsure else RELEASE
     return {
         "level": row["level"],

@@ -124,12 +124,11 @@ def _linking(test, enrolment, calibration, length, sizes, remarks, **asked) -> p
             f"more than candidates ({reason}): {listed(rows['speaker'], 3)}."
         )
     linked = linkability(trials, sizes, progress=asked["progress"]).summary()
-    rates = conversation_eer(trials, seed=asked["seed"]).summary(
-        [size for size in sizes if size > 1], rule=asked["rule"]
-    )
-    return pd.concat(
-        [linked.assign(metric=LINKABILITY, rule=""), rates.assign(metric=EER)], ignore_index=True
-    )
+    tables = [linked.assign(metric=LINKABILITY, rule="")]
+    if pairs := [size for size in sizes if size > 1]:
+        rates = conversation_eer(trials, seed=asked["seed"]).summary(pairs, rule=asked["rule"])
+        tables.append(rates.assign(metric=EER))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _possible(sizes: list[int], n: int, what: str, remarks: list[str]) -> list[int]:

@@ -105,8 +105,7 @@ class SinglingOutMetric:
             splits=1, n_calibration=len(calibration), seed=seed,
         )  # fmt: skip
         row = found.summary(confidence=confidence, seed=seed).iloc[0]
-        left_out = found.counts["left_out"] + found.counts["enrolled_not_in_pool"]
-        return _measured(row, left_out)
+        return _measured(row, _everybody(test, enrolment, calibration) - len(found.targets))
 
 
 class LinkabilityMetric:
@@ -149,7 +148,12 @@ class LinkabilityMetric:
         trials = draw_trials(_averaged(test), enrolment, draws=1)
         sizes = [len(trials.candidates) if n_speakers is None else n_speakers]
         row = linkability(trials, sizes).summary(confidence=confidence).iloc[0]
-        return _measured(row, len(trials.left_out))
+        return _measured(row, _everybody(test, enrolment) - len(trials.speakers))
+
+
+def _everybody(*parts: Embeddings) -> int:
+    """How many speakers there are in any of the parts."""
+    return len(np.unique(np.concatenate([part.speakers for part in parts])))
 
 
 def _measured(row, left_out: int) -> Measured:

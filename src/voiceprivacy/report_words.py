@@ -114,11 +114,14 @@ def _linking(metrics: pd.DataFrame) -> list[str]:
     if not len(rows):
         return []
     row = rows.loc[rows["n_speakers"].idxmax()]
-    times = row["observed"] / row["chance"]
-    return [
+    told = (
         f"Given a recording and {row['n_speakers']:,} enrolled speakers, the attacker picks the "
-        f"right one {_hundred(row)} times of 100, {times:,.0f} times as often as by chance."
-    ]
+        f"right one {_hundred(row)} times of 100"
+    )
+    if not row["observed_low"] > row["chance"]:
+        return [f"{told}; that cannot be told from chance."]
+    times = row["observed"] / row["chance"]
+    return [f"{told}, {times:,.0f} times as often as by chance."]
 
 
 def _hundred(row: pd.Series) -> str:

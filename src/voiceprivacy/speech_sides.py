@@ -107,8 +107,11 @@ def _read(data: Data, part: str, progress: bool) -> Side:
             return _read(read_embeddings(path), part, progress)
         data = read_speech(path)
     corpus = checked(data, progress=progress)
-    ids = f"{part}/" + corpus.table["utterance"]
-    return replace(corpus, table=corpus.table.assign(utterance=ids))
+    table, skipped = (
+        rows.assign(utterance=f"{part}/" + rows["utterance"].astype(str))
+        for rows in (corpus.table, corpus.skipped)
+    )
+    return replace(corpus, table=table, skipped=skipped)
 
 
 def _refuse_shared(sides: dict[str, Corpus]) -> None:

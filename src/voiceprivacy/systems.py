@@ -31,7 +31,8 @@ class AnonymizedFolder:
     Parameters
     ----------
     path
-        ``speaker/utterance.wav`` or LibriSpeech names, as the original speech has them.
+        ``speaker/utterance.wav`` or LibriSpeech names, as the original speech has them; or one
+        such folder for each part, named like the original's.
     """
 
     path: Path
@@ -42,7 +43,8 @@ class AnonymizedFolder:
 
     def of(self, corpus: Corpus) -> Corpus:
         """Return the anonymized speech of a corpus; what is missing stands in `skipped`."""
-        made = read_folder(self.path).table
+        place = self.path / corpus.name
+        made = read_folder(place if place.is_dir() else self.path).table
         keys = (made["speaker"] + "/" + made["path"].map(lambda p: Path(p).stem)).tolist()
         paths = dict(zip(keys, made["path"], strict=True))
         own = corpus.table["speaker"] + "/" + corpus.table["path"].map(lambda p: Path(p).stem)

@@ -45,6 +45,9 @@ def command(pool, enrolment, out, table, columns, speaker_column, tolerated_cont
       voiceprivacy report pool.npz enrolment.npz --side-information people.csv \\
         --columns town,occupation --out report.html
     """
+    sources = {part.resolve() for part in (pool, enrolment, table) if part}
+    if out.is_dir() or out.resolve() in sources:
+        raise VoicePrivacyError(f"{out} is a folder, or read for the report; name a new file.")
     if out.exists() and not overwrite:
         raise VoicePrivacyError(f"{out} is already there; choose another --out, or --overwrite.")
     if columns and not table:
