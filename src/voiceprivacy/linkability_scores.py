@@ -52,6 +52,11 @@ def linkability_of_scores(
         As `voiceprivacy.linkability.linkability`.
     """
     scores = np.asanyarray(scores)
+    if scores.dtype not in (np.float32, np.float64) or not scores.dtype.isnative:
+        raise VoicePrivacyError(
+            f"scores are {scores.dtype.str}; expected float32 or float64, in native byte order: "
+            "scores.astype(np.float32)."
+        )
     candidates, tested = np.asarray(candidates, str), np.asarray(tested, str)
     own = _rows_of(tested, candidates, scores.shape)
     n = len(candidates)
