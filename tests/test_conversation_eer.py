@@ -14,6 +14,7 @@ from voiceprivacy.conversation_eer import (
 from voiceprivacy.conversation_trials import draw_trials
 from voiceprivacy.eer import rocch_eer, speechbrain_eer
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.intervals import wilson_of
 
 PEOPLE = {f"s{i:02d}": 3 for i in range(40)}
 
@@ -33,6 +34,17 @@ def scores(trials, draw):
     matrix = trials.tests[draw] @ trials.enrolled.T
     own = np.eye(len(matrix), dtype=bool)
     return matrix[own], matrix[~own]
+
+
+def made(targets, nontargets, others=None):
+    """Given scores, (draws, T) and (draws, T, C); one draw may come without its axis."""
+    targets = np.atleast_2d(targets)
+    nontargets = np.reshape(nontargets, (*targets.shape, -1))
+    n = targets.shape[1]
+    if others is None:
+        others = np.random.default_rng(1).integers(0, n, nontargets.shape)
+    others = np.reshape(others, nontargets.shape)
+    return ConversationEer(np.arange(n), targets, nontargets, others, np.arange(n), n, 1)
 
 
 @pytest.mark.parametrize(("rule", "eer"), [("ROCCH", rocch_eer), ("SpeechBrain", speechbrain_eer)])
@@ -78,10 +90,7 @@ def test_the_standard_error_of_independent_gaussians():
     rng, d, n, m = np.random.default_rng(0), 1.0, 400, 60
     errors, rates = [], []
     for _ in range(60):
-        found = ConversationEer(
-            np.arange(n), rng.normal(d, 1, (1, n)), rng.normal(size=(1, n, m)),
-            rng.integers(0, n, (1, n, m)), np.arange(n), n, 1,
-        )  # fmt: skip
+        found = made(rng.normal(d, 1, n), rng.normal(size=(n, m)))
         errors.append(found.standard_error(m + 1))
         rates.append(found.rates(m + 1, "SpeechBrain")[0])
     assert np.mean(rates) == pytest.approx(norm.cdf(-d / 2), abs=0.01)
@@ -89,6 +98,37 @@ def test_the_standard_error_of_independent_gaussians():
     p = norm.cdf(-d / 2)
     assert np.mean(errors) == pytest.approx(0.5 * np.sqrt(p * (1 - p) / n), rel=0.15)
     assert np.std(rates) == pytest.approx(np.mean(errors), rel=0.25)
+
+
+def test_speakers_tried_against_count_in_the_error():
+    """Half of a nontarget score is the other speaker's, so that many tests help little."""
+    rng, n = np.random.default_rng(0), 60
+    others = np.array([np.delete(np.arange(n), i) for i in range(n)])
+    errors, rates = [], []
+    for _ in range(100):
+        scores = rng.normal(size=n)[others] + rng.normal(size=others.shape)
+        found = made(rng.normal(2, 0.5, n), scores, others)
+        errors.append(found.standard_error(n))
+        rates.append(found.rates(n, "SpeechBrain")[0])
+    assert np.std(rates) == pytest.approx(np.mean(errors), rel=0.2)
+
+
+def test_an_interval_holds_its_estimate():
+    """The hull errs less than SpeechBrain's rule where trials are few, and here and there more."""
+    rng, n = np.random.default_rng(0), 900
+    few = made(rng.normal(size=(400, 20)), rng.normal(size=(400, 20, 19)))
+    more = made(np.tile([0.6, 0.6, 0.9], n // 3), np.tile([[0.6, 0.1, 0.2]], (n, 1)))
+    for found, end in ((few, "observed_low"), (more, "observed_high")):
+        row = found.summary([4]).iloc[0]
+        assert row["observed"] == row[end]
+
+
+def test_the_interval_is_wilson_s_with_student_s_quantile(trials):
+    found = conversation_eer(trials)
+    row = found.summary(rule="SpeechBrain").iloc[0]
+    error = row["observed_se"] * 2.022691 / 1.959964  # Student's with 39 degrees of freedom
+    expected = wilson_of(row["observed"], error, 40)
+    assert (row["observed_low"], row["observed_high"]) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("d", [1.5, 3.0, 6.0])

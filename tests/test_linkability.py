@@ -235,3 +235,9 @@ def test_the_closed_form_of_independent_scores():
     expected = (weights * norm.cdf(nodes + 1.0) ** (size - 1)).sum() / weights.sum()
     row = found.summary().iloc[0]
     assert row["observed"] == pytest.approx(expected, abs=3 * row["observed_se"])
+
+
+@pytest.mark.parametrize("kind", ["<f2", ">f8", "<i8"])
+def test_scores_of_other_kinds_are_refused(kind):
+    with pytest.raises(VoicePrivacyError, match=f"scores are {kind}; expected float32 or float64"):
+        linkability_of_scores(np.eye(2).astype(kind), ["a", "b"], ["a", "b"])
