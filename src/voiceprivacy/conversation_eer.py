@@ -121,8 +121,8 @@ class ConversationEer:
         optimistic (0.44 for 0.46, 60 speakers), so that under either rule the interval lies around
         the mean of SpeechBrain's, and is widened where it would leave the estimate out. It is
         wider by Student's quantile over the normal one, with a degree of freedom a target. With few
-        misses it remains short: at an EER of 6 % and 60 targets, 92 of 100 simulated corpora have
-        the truth in it.
+        misses it remains short: at an EER of 6 % and 60 targets, 90 to 94 of 100 simulated corpora
+        have the truth in it.
         """
         if rule not in RULES:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {listed(RULES)}.")
