@@ -13,6 +13,7 @@ import pandas as pd
 from voiceprivacy.conversations import (
     SpeakerRows,
     by_speaker,
+    check_counts,
     conversation_embeddings,
     draw_conversations,
     enrolment_embeddings,
@@ -118,7 +119,7 @@ def draw_trials(
     >>> trials.left_out.to_numpy().tolist()
     [['c', 'not enrolled'], ['b', 'no test speech']]
     """
-    _check_counts(length=length, draws=draws)
+    check_counts(length=length, draws=draws)
     refuse_unlike(test, enrolment, "test")
     spoken, known = by_speaker(test), _first(by_speaker(enrolment), n_enrolment)
     left_out = _left_out(spoken, known, length)
@@ -137,17 +138,11 @@ def draw_trials(
     )
 
 
-def _check_counts(**counts: int) -> None:
-    for name, count in counts.items():
-        if count != int(count) or count < 1:
-            raise VoicePrivacyError(f"{name} is {count}; expected a whole number from 1 up.")
-
-
 def _first(rows: SpeakerRows, n: int | None) -> SpeakerRows:
     """The first `n` utterances of every speaker."""
     if n is None:
         return rows
-    _check_counts(n_enrolment=n)
+    check_counts(n_enrolment=n)
     place = np.arange(len(rows.matrix)) - np.repeat(rows.start[:-1], rows.counts)
     start = np.concatenate([[0], np.cumsum(np.minimum(rows.counts, n))])
     return SpeakerRows(rows.speakers, rows.matrix[place < n], start)

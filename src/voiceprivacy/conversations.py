@@ -186,6 +186,13 @@ def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
     return _unit(np.add.reduceat(rows.matrix, rows.start[:-1], axis=0))
 
 
+def check_counts(least: int = 1, **counts: int) -> None:
+    """Refuse numbers that are not whole, or below the least."""
+    for name, count in counts.items():
+        if count != int(count) or count < least:
+            raise VoicePrivacyError(f"{name} is {count}; expected a whole number from {least} up.")
+
+
 def refuse_unlike(
     released: Embeddings, other: Embeddings, name: str, other_name: str = "enrolment"
 ) -> None:

@@ -17,7 +17,7 @@ from voiceprivacy.conversation_eer import RULES
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evaluation_results import EvaluationResults
 from voiceprivacy.evaluation_work import Work
-from voiceprivacy.evidence import evidence_of
+from voiceprivacy.evidence import named_evidence
 from voiceprivacy.extractors import Extractor
 from voiceprivacy.measures import measure
 from voiceprivacy.models import find_model
@@ -144,11 +144,9 @@ class LegalEvaluator:
         """The table with what its numbers rest on."""
         table.insert(1, "attacker", model.title)
         system = getattr(self.system, "name", "as given") if model.anonymized else "none"
-        simulated = corpus == "simulated"
-        evidence = evidence_of("simulated") if simulated else evidence_of("speech", corpus=corpus)
         return table.assign(
             system=system, extractor=extractor, trained_on=model.trained_on,
-            enrolment=model.enrolment, evidence=evidence,
+            enrolment=model.enrolment, evidence=named_evidence(corpus),
         )  # fmt: skip
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import yaml
 
+from voiceprivacy._audio import RATE
 from voiceprivacy._yaml import nearest
 from voiceprivacy.attack_models import attack_model
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kinds import conforms, kind_name
 
-RATE = 16_000
 KEYS = {
     "evaluation": {
         "conversation_lengths": list[int],

@@ -3,6 +3,7 @@
 import copy
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ class Work:
         self.strict, self.progress = strict, progress
         self._made: dict[tuple, Corpus] = {}
         self._failed: list[tuple] = []
+        self._model = cache(evaluator.model)  # loaded once for all attackers
         self._note(*(vars(sides).values() if not sides.are_embeddings else ()))
 
     def embedded(self, model: AttackModel) -> tuple[list[Embeddings | None], str]:
@@ -99,9 +101,9 @@ class Work:
 
     def _extractor(self, model: AttackModel) -> Extractor:
         """The attacker's extractor, trained if it has to be."""
-        training = self._through(self.sides.training, "training", model.trained_on)
         if model.trained_on not in (SAME, SIMILAR):
-            return self.evaluator.model()
+            return self._model()
+        training = self._through(self.sides.training, "training", model.trained_on)
         from voiceprivacy.attackers import read_settings, train
 
         chosen = replace(read_settings(self.evaluator.attacker_settings), seed=self.evaluator.seed)

@@ -45,6 +45,19 @@ def evidence_of(source: str, *, corpus: str | None = None) -> str:
     return EVIDENCE[source] + (corpus or "")
 
 
+def named_evidence(corpus: str) -> str:
+    """Return the label of what a user names: a corpus of speech, or ``"simulated"``.
+
+    Examples
+    --------
+    >>> named_evidence("simulated"), named_evidence("LibriSpeech")
+    ('simulated embeddings', 'speech: LibriSpeech')
+    """
+    if corpus == "simulated":
+        return evidence_of("simulated")
+    return evidence_of("speech", corpus=corpus)
+
+
 def checked_evidence(label: str) -> str:
     """Return `label` if `evidence_of` makes such labels.
 

@@ -14,7 +14,7 @@ from voiceprivacy import __version__
 from voiceprivacy.cautions import cautions
 from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings
-from voiceprivacy.evidence import evidence_of
+from voiceprivacy.evidence import named_evidence
 from voiceprivacy.files import written_whole
 from voiceprivacy.granularity import Tolerance, advise
 from voiceprivacy.isolation import Isolation
@@ -120,10 +120,7 @@ def examine(
         "small block": f"fewer than {tolerance.smallest_block} speakers",
         "tolerated share in small blocks": f"{tolerance.share:.1%}",
     }  # fmt: skip
-    simulated = corpus == "simulated"
-    evidence = evidence_of("simulated") if simulated else evidence_of(
-        "speech", corpus=corpus or "embeddings as given"
-    )  # fmt: skip
+    evidence = named_evidence(corpus or "embeddings as given")
     return Findings(
         pool, enrolment, isolation, metrics, remarks, advise(isolation, tolerance), evidence,
         parameters,

@@ -22,6 +22,7 @@ from voiceprivacy.candidates import Candidates
 from voiceprivacy.conversations import (
     SpeakerRows,
     by_speaker,
+    check_counts,
     draw_conversations,
     enrolment_embeddings,
     refuse_unlike,
@@ -128,8 +129,8 @@ def isolate(
     >>> result.summary()[["level", "n_speakers", "observed"]].values.tolist()
     [['signal only', 3, 1.0], ['signal only', 6, 1.0]]
     """
-    _check_counts(length=length, draws=draws, splits=splits, n_calibration=n_calibration)
-    _check_counts(least=0, seed=seed)
+    check_counts(length=length, draws=draws, splits=splits, n_calibration=n_calibration)
+    check_counts(least=0, seed=seed)
     needed = max(2, min_conversations) * length
     rows = with_at_least(by_speaker(pool), needed)
     enrolled = by_speaker(enrolment)
@@ -211,12 +212,6 @@ def _checked_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
             f"known_fractions {listed(wrong or fractions)} must lie between 0 and 1, each once."
         )
     return fractions
-
-
-def _check_counts(least: int = 1, **counts: int) -> None:
-    for name, count in counts.items():
-        if count != int(count) or count < least:
-            raise VoicePrivacyError(f"{name} is {count}; expected a whole number from {least} up.")
 
 
 def _refuse_reserved(columns: Sequence[str]) -> None:

@@ -71,7 +71,7 @@ def residual_panels(table: pd.DataFrame) -> Figure:
 
 
 def _at(table: pd.DataFrame, metric: str, attacker: str, length: int) -> pd.DataFrame:
-    own = table["metric"].str.lower() == metric.lower()
+    own = table["metric"] == metric
     own &= (table["attacker"] == attacker) & (table["conversation_length"] == length)
     return table[own]
 

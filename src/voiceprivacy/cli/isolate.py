@@ -13,7 +13,7 @@ from voiceprivacy.cautions import cautions
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
 from voiceprivacy.embeddings import read_embeddings
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.evidence import evidence_of
+from voiceprivacy.evidence import named_evidence
 from voiceprivacy.files import written_whole
 from voiceprivacy.isolation import Isolation
 from voiceprivacy.side_information import read_side_information
@@ -120,9 +120,7 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
     )
     overall = isolation.summary()
     summary = overall if by is None else isolation.summary(by)
-    evidence = evidence_of("simulated") if corpus == "simulated" else evidence_of(
-        "speech", corpus=corpus or pool.name
-    )  # fmt: skip
+    evidence = named_evidence(corpus or pool.name)
     _draw(overall, evidence, out / "isolation.png")
     with written_whole(results) as temporary:
         summary.to_csv(temporary, index=False, lineterminator="\n")
