@@ -1,7 +1,6 @@
 """`voiceprivacy isolate`: how often speakers are singled out, from embeddings and a table."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.cautions import cautions
+from voiceprivacy.cli._options import list_of, n_or_all
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
 from voiceprivacy.embeddings import read_embeddings
 from voiceprivacy.errors import VoicePrivacyError
@@ -23,32 +23,12 @@ from voiceprivacy.study import SIZES
 EXISTING = click.Path(path_type=Path)
 
 
-def _list_of(kind: type) -> Callable:
-    """Read a comma-separated option; nothing stays None."""
-
-    def parse(context, parameter, text):
-        try:
-            return None if text is None else [kind(part.strip()) for part in text.split(",")]
-        except ValueError:
-            raise click.BadParameter(
-                f"expected values with commas between, not {text!r}."
-            ) from None
-
-    return parse
-
-
-def _targets(context, parameter, text: str) -> int | str:
-    if text == "all" or text.isdecimal():
-        return text if text == "all" else int(text)
-    raise click.BadParameter(f"expected a number or all, not {text!r}.")
-
-
 @click.command(short_help="Measure isolation from embeddings and side information.")
 @click.argument("pool", type=EXISTING)
 @click.argument("enrolment", type=EXISTING)
 @click.option("--out", type=EXISTING, required=True, help="Folder for isolation.csv and .png.")
 @click.option("--side-information", "table", type=EXISTING, help="CSV or TSV, one row a speaker.")
-@click.option("--columns", callback=_list_of(str), metavar="A,B", help="Columns, coarse to fine.")
+@click.option("--columns", callback=list_of(str), metavar="A,B", help="Columns, coarse to fine.")
 @click.option("--speaker-column", help="Column of speaker ids.  [default: speaker, spk_id, first]")
 @click.option(
     "--missing",
@@ -59,19 +39,19 @@ def _targets(context, parameter, text: str) -> int | str:
 )
 @click.option(
     "--sizes",
-    callback=_list_of(int),
+    callback=list_of(int),
     metavar="N,N",
     help="Evaluation set sizes.  [default: 30, 100, 200, ... up to all eligible speakers]",
 )
 @click.option("--length", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--targets", callback=_targets, default="all", show_default=True, metavar="N|all")
+@click.option("--targets", callback=n_or_all, default="all", show_default=True, metavar="N|all")
 @click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--splits", type=click.IntRange(min=1), default=10, show_default=True)
 @click.option("--calibration", type=click.Choice(CALIBRATIONS), default="disjoint")
 @click.option("--n-calibration", type=click.IntRange(min=1), default=9, show_default=True)
 @click.option("--min-conversations", type=click.IntRange(min=2), default=2, show_default=True)
 @click.option("--frozen-splits", is_flag=True, help="One shuffle of utterances, as the authors'.")
-@click.option("--known-fractions", callback=_list_of(float), default="1", metavar="F,F")
+@click.option("--known-fractions", callback=list_of(float), default="1", metavar="F,F")
 @click.option("--target-known", is_flag=True, help="Disclose every target's own values.")
 @click.option("--by", help="Split the targets by their value in this column, or by: known.")
 @click.option(

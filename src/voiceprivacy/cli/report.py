@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from voiceprivacy.cli.isolate import _list_of, _targets
+from voiceprivacy.cli._options import list_of, n_or_all
 from voiceprivacy.embeddings import Embeddings, read_embeddings
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.granularity import Tolerance
@@ -19,11 +19,11 @@ EXISTING = click.Path(path_type=Path)
 @click.argument("enrolment", required=False, type=EXISTING)
 @click.option("--out", type=EXISTING, required=True, help="The page, such as report.html.")
 @click.option("--side-information", "table", type=EXISTING, help="CSV or TSV, one row a speaker.")
-@click.option("--columns", callback=_list_of(str), metavar="A,B", help="Columns, coarse to fine.")
+@click.option("--columns", callback=list_of(str), metavar="A,B", help="Columns, coarse to fine.")
 @click.option("--speaker-column", help="Column of speaker ids.  [default: speaker, spk_id, first]")
 @click.option("--missing", type=click.Choice(["error", "unknown"]), default="error")
 @click.option("--length", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option("--targets", callback=_targets, default="all", show_default=True, metavar="N|all")
+@click.option("--targets", callback=n_or_all, default="all", show_default=True, metavar="N|all")
 @click.option("--draws", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--splits", type=click.IntRange(min=2), default=10, show_default=True)
 @click.option("--tolerated-contribution", type=float, default=0.05, show_default=True)
