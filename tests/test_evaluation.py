@@ -199,6 +199,15 @@ def test_embeddings_are_evaluated_as_they_are():
     assert results.table["extractor"].unique().tolist() == ["as given"]
 
 
+def test_who_takes_no_part_is_named():
+    test = speech("t", {"a": 4, "b": 4, "short": 1})
+    enrolment = speech("e", {"a": 4, "b": 4, "short": 4, "silent": 4})
+    _, remarks = measure(test, enrolment, lengths=[1], sizes=[2], splits=2, draws=1)
+    alone = "L = 1, singling out: 1 speakers"
+    assert f"{alone} have too few utterances, and take no part: 'short'." in remarks
+    assert f"{alone} are enrolled but not tested, and take no part: 'silent'." in remarks
+
+
 def test_sizes_that_cannot_be_had_are_said():
     test, enrolment = (speech(kind, {f"s{i}": 4 for i in range(8)}) for kind in "te")
     table, remarks = measure(test, enrolment, lengths=[1, 3], sizes=[5, 100], splits=2, draws=1)

@@ -23,9 +23,9 @@ from voiceprivacy.conversations import (
 )
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.isolation import Isolation
+from voiceprivacy.isolation import Isolation, participation
 from voiceprivacy.randomness import stream
-from voiceprivacy.singling_out import SIGNAL_ONLY
+from voiceprivacy.singling_out import SIGNAL_ONLY, checked_sizes
 
 
 def isolate_given(
@@ -79,7 +79,11 @@ def isolate_given(
     tested, calibrating = (of_speakers(rows, speakers) for rows in parts)
     enrolled = by_speaker(enrolment)
     targets = np.intersect1d(speakers, enrolled.speakers)
-    sizes = _sizes(sizes, len(speakers))
+    sizes = checked_sizes(
+        [len(speakers)] if sizes is None else sizes,
+        len(speakers),
+        f"{length} utterances to test and {length} to calibrate with each needed",
+    )
     if not len(targets):
         raise VoicePrivacyError(
             f"No speaker who is tested and calibrated with is enrolled; there are "
@@ -94,8 +98,7 @@ def isolate_given(
     rows = SpeakerRows(speakers, np.concatenate([tested.matrix, calibrating.matrix]), tested.start)
     probes = enrolment_embeddings(enrolled)[np.searchsorted(enrolled.speakers, targets)]
     outcome = evaluate(rows, probes, plans, candidates, sizes, store=store, progress=progress)
-    n_pool = len(np.union1d(test.speakers, calibration.speakers))
-    known = np.intersect1d(enrolled.speakers, np.union1d(test.speakers, calibration.speakers))
+    released = np.union1d(test.speakers, calibration.speakers)
     return Isolation(
         targets=targets,
         levels=(SIGNAL_ONLY,),
@@ -106,13 +109,7 @@ def isolate_given(
         n_calibration=plans[0].n_calibration[own],
         equal_calibration=bool(np.ptp(plans[0].n_calibration) == 0),
         side_information=pd.DataFrame(index=targets),
-        counts={
-            "eligible": len(speakers),
-            "left_out": n_pool - len(speakers),
-            "without_side_information": 0,
-            "enrolled_not_in_pool": len(enrolled.speakers) - len(known),
-            "enrolled_left_out": len(known) - len(targets),
-        },
+        **participation(released, speakers, enrolled.speakers),
         **outcome,
     )
 
@@ -128,17 +125,6 @@ def _eligible(tested: SpeakerRows, calibrating: SpeakerRows, length: int) -> np.
             f"{listed(calibrating.speakers[:3].tolist())}."
         )
     return speakers
-
-
-def _sizes(sizes: Sequence[int] | None, eligible: int) -> np.ndarray:
-    sizes = [eligible] if sizes is None else list(sizes)
-    wrong = [size for size in sizes if size != int(size) or not 1 <= size <= eligible]
-    if wrong or not sizes:
-        raise VoicePrivacyError(
-            f"N = {listed(wrong)} cannot be drawn: {eligible} speakers have speech to test and to "
-            "calibrate with."
-        )
-    return np.unique(np.asarray(sizes, np.int64))
 
 
 def _plan(

@@ -1,7 +1,7 @@
 """The outcome of a singling-out evaluation, target by target, and its summary."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -45,6 +45,9 @@ class Isolation:
     equal_calibration
         Whether all speakers have as many calibration conversations. Otherwise the chance level is
         not known (NaN): its formula needs equal numbers.
+    absent
+        Ids of the speakers who take no part, by the name of their count: ``left_out`` of the pool,
+        ``enrolled_not_in_pool``, ``enrolled_left_out``.
     """
 
     targets: np.ndarray
@@ -60,6 +63,7 @@ class Isolation:
     side_information: pd.DataFrame
     counts: dict[str, int]
     equal_calibration: bool = True
+    absent: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def summary(
         self, by: str | None = None, *, confidence: float = 0.95, seed: int = 0
@@ -198,3 +202,17 @@ def _within(observed, error, ends, block_size, confidence) -> list[np.ndarray]:
     return [
         np.clip(np.where(agreed, other, end), 0, 1) for other, end in zip(others, ends, strict=True)
     ]
+
+
+def participation(
+    released: np.ndarray, eligible: np.ndarray, enrolled: np.ndarray, without: int = 0
+) -> dict[str, dict]:
+    """Return the fields ``counts`` and ``absent`` of an `Isolation`, from speakers' ids."""
+    absent = {
+        "left_out": np.setdiff1d(released, eligible),
+        "enrolled_not_in_pool": np.setdiff1d(enrolled, released),
+        "enrolled_left_out": np.setdiff1d(np.intersect1d(enrolled, released), eligible),
+    }
+    counts = {"eligible": len(eligible), "without_side_information": without}
+    counts |= {name: len(speakers) for name, speakers in absent.items()}
+    return {"counts": counts, "absent": absent}

@@ -150,15 +150,15 @@ def _able(one: Embeddings, other: Embeddings, least: int, other_least: int = 1) 
 
 def _missing(found: Isolation, length: int) -> list[str]:
     """Who takes no part in singling out."""
-    counts = found.counts
     told = {
-        "have too few utterances": counts["left_out"],
-        "are enrolled but not tested": counts["enrolled_not_in_pool"],
+        "left_out": "have too few utterances",
+        "enrolled_not_in_pool": "are enrolled but not tested",
     }
     remarks = [
-        f"L = {length}, {SINGLING_OUT}: {n} speakers {what}, and take no part."
-        for what, n in told.items()
-        if n
+        f"L = {length}, {SINGLING_OUT}: {len(speakers)} speakers {what}, and take no part: "
+        f"{listed(speakers.tolist(), 3)}."
+        for name, what in told.items()
+        if len(speakers := found.absent[name])
     ]
     if found.isolated.shape[2] < FEW_SPLITS:
         remarks.append(

@@ -30,7 +30,7 @@ from voiceprivacy.conversations import (
 )
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.isolation import Isolation
+from voiceprivacy.isolation import Isolation, participation
 from voiceprivacy.randomness import stream
 from voiceprivacy.side_information import encode
 
@@ -135,7 +135,9 @@ def isolate(
     rows = with_at_least(by_speaker(pool), needed)
     enrolled = by_speaker(enrolment)
     n_pool = len(np.unique(pool.speakers))
-    sizes = _checked_sizes(sizes, len(rows.speakers), f"{n_pool} in the pool, {needed} utterances")
+    sizes = checked_sizes(
+        sizes, len(rows.speakers), f"{n_pool} in the pool, {needed} utterances each needed"
+    )
     refuse_unlike(pool, enrolment, "pool")
     chosen = _choose_targets(targets, rows, enrolled, needed, seed)
     table = pd.DataFrame(index=rows.speakers) if side_information is None else side_information
@@ -175,30 +177,23 @@ def isolate(
         n_calibration=plans[0].n_calibration[candidates.own],
         equal_calibration=bool(np.ptp(plans[0].n_calibration) == 0),
         side_information=table.reindex(chosen),
-        counts={
-            "eligible": len(rows.speakers),
-            "left_out": n_pool - len(rows.speakers),
-            "without_side_information": absent,
-            "enrolled_not_in_pool": len(np.setdiff1d(enrolled.speakers, pool.speakers)),
-            "enrolled_left_out": len(
-                np.setdiff1d(np.intersect1d(enrolled.speakers, pool.speakers), rows.speakers)
-            ),
-        },
+        **participation(pool.speakers, rows.speakers, enrolled.speakers, absent),
         **outcome,
     )
 
 
-def _checked_sizes(sizes: Sequence[int], eligible: int, why: str) -> np.ndarray:
+def checked_sizes(sizes: Sequence[int], eligible: int, why: str) -> np.ndarray:
+    """Return evaluation set sizes N, sorted; raise if one cannot be drawn from the eligible."""
     if not eligible:
         raise VoicePrivacyError(
-            f"No speaker is eligible ({why} each needed). Ask for shorter or fewer conversations, "
+            f"No speaker is eligible ({why}). Ask for shorter or fewer conversations, "
             "or bring more utterances of each speaker."
         )
     wrong = [size for size in sizes if size != int(size) or not 1 <= size <= eligible]
     if wrong or not len(sizes):
         raise VoicePrivacyError(
             f"N = {listed(wrong)} cannot be drawn: {eligible} speakers are eligible "
-            f"({why} each needed). Ask for whole sizes from 1 to {eligible}, or bring more "
+            f"({why}). Ask for whole sizes from 1 to {eligible}, or bring more "
             "speakers."
         )
     return np.unique(np.asarray(sizes, dtype=np.int64))
