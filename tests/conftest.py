@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browsing import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,3 +25,10 @@ def shared_data():
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """A headless Chromium, see `browsing.chromium`."""
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+        yield driver

@@ -1,6 +1,5 @@
 """The book: its table of contents, its pages read from disk, and what it asks the network for."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from browsing import complaints, outside_requests
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
@@ -28,8 +28,6 @@ OUTSIDE = re.compile(
     r'<(?:script|img|link|iframe|source)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*'
 )
 DELIVERY_NETWORKS = ("cdn.jsdelivr", "cdnjs.", "unpkg.com", "googleapis", "gstatic")
-# pydata-sphinx-theme says this of its own default theme mode; harmless.
-KNOWN_COMPLAINT = "invalid theme mode"
 
 
 def executed_notebook():
@@ -132,48 +130,6 @@ def test_a_clone_from_elsewhere_has_no_dead_buttons(small_book, tmp_path):
 
 
 # In a browser, from disk.
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """A headless Chromium that keeps its console and network logs, or a skip with the reason."""
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if missing := [name for name, path in programs.items() if not path]:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    flags = "headless no-sandbox disable-gpu disable-dev-shm-usage no-first-run"
-    quiet = "disable-background-networking disable-component-update disable-sync disable-extensions"
-    for flag in f"{flags} {quiet}".split():
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(programs["chromedriver"])
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
-
-
-def outside_requests(browser):
-    """The addresses asked for since the last look, but for files and the browser's own pages."""
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [
-        event["params"]["request"]["url"]
-        for event in events
-        if event["method"] == "Network.requestWillBeSent"
-    ]
-    assert asked, "the browser logged no request at all"
-    return [url for url in asked if not url.startswith(("file:", "data:", "blob:", "chrome"))]
-
-
-def complaints(browser):
-    return [
-        entry["message"]
-        for entry in browser.get_log("browser")
-        if entry["level"] == "SEVERE" and KNOWN_COMPLAINT not in entry["message"]
-    ]
 
 
 def open_page(browser, page: Path):

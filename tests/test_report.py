@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from browsing import complaints, outside_requests
 from click.testing import CliRunner
 
 from voiceprivacy.cli import main
@@ -80,6 +81,29 @@ def test_everything_is_in_one_page(findings):
     assert all(place.startswith("data:") for place in places if place)
     assert not re.search(r"https?://|@import|url\(", html)
     assert not {"script", "link", "iframe"} & {tag for tag, _ in page.tags}
+
+
+def test_a_browser_has_nothing_to_complain_of(findings, browser, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(render(findings), encoding="utf-8")
+    browser.get(page.as_uri())
+    assert outside_requests(browser) == []
+    assert complaints(browser) == []
+    drawn = "return [...document.images].map(image => image.naturalWidth)"
+    assert min(browser.execute_script(drawn)) > 100
+
+
+def test_a_printed_report_is_no_wider_than_its_paper(findings, browser, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(render(findings), encoding="utf-8")
+    browser.get(page.as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        browser.set_window_size(718, 1047)  # A4 at 96 dots an inch, less margins of 1 cm
+        width = browser.execute_script("return document.documentElement.scrollWidth")
+        assert width <= browser.execute_script("return window.innerWidth") == 718
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def test_the_words_are_the_numbers(findings):
