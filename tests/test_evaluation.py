@@ -199,6 +199,23 @@ def test_embeddings_are_evaluated_as_they_are():
     assert results.table["extractor"].unique().tolist() == ["as given"]
 
 
+def test_a_number_alone_or_twice_counts_once():
+    test, enrolment = (speech(kind, {f"s{i}": 4 for i in range(8)}) for kind in "te")
+    table, _ = measure(test, enrolment, lengths=1, sizes=[5, 5], splits=2, draws=1)
+    assert table["metric"].tolist() == list(METRICS)
+    for wrong in (0, [2.5], [], ["5"], [True]):
+        with pytest.raises(VoicePrivacyError, match=r"sizes: .*expected one or more whole numbers"):
+            measure(test, enrolment, sizes=wrong)
+
+
+def test_results_are_no_file(folder, tmp_path):
+    place = tmp_path / "results"
+    place.write_text("mine")
+    with pytest.raises(VoicePrivacyError, match="results is a file; results go into a folder"):
+        run_evaluation(folder / "test", folder / "enrollment", out=place)
+    assert place.read_text() == "mine"
+
+
 def test_who_takes_no_part_is_named():
     test = speech("t", {"a": 4, "b": 4, "short": 1})
     enrolment = speech("e", {"a": 4, "b": 4, "short": 4, "silent": 4})

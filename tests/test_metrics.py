@@ -94,3 +94,8 @@ def test_fewer_speakers_can_be_asked_for():
 def test_what_does_not_fit_is_refused(test, enrolment, message):
     with pytest.raises(VoicePrivacyError, match=message):
         LinkabilityMetric().compute(test, enrolment)
+
+
+def test_no_draws_measure_nothing():
+    with pytest.raises(VoicePrivacyError, match="draws is 0; expected a whole number from 1 up"):
+        SinglingOutMetric().evaluate(np.eye(4), np.eye(4), np.eye(4), n_speakers=2, draws=0)

@@ -116,6 +116,12 @@ def test_the_words_are_the_numbers(findings):
     assert f"the right one {100 * linked['observed']:.0f} (" in page.text
 
 
+def test_the_voice_alone_is_measured_once(findings):
+    alone = findings.metrics.query("metric == 'singling out'")
+    same = findings.isolation.summary().query("level == 'signal only'")
+    assert alone["observed"].tolist() == same["observed"].tolist()
+
+
 def test_useless_voices_are_not_called_dangerous(people):
     found = examine(
         voices("t", people, noise=1e6), voices("ee", people, noise=1e6), **FAST, targets="all"

@@ -46,7 +46,8 @@ def _missing(isolation: Isolation) -> Iterator[str]:
         yield (
             f"{counts['left_out']:,} of {counts['left_out'] + counts['eligible']:,} speakers of "
             "the pool have too few utterances and were left out, "
-            f"{counts['enrolled_left_out']:,} enrolled ones among them."
+            f"{counts['enrolled_left_out']:,} enrolled ones among them: "
+            f"{_names(isolation, 'left_out')}."
         )
     if counts["without_side_information"]:
         yield (
@@ -56,13 +57,18 @@ def _missing(isolation: Isolation) -> Iterator[str]:
     if counts["enrolled_not_in_pool"]:
         yield (
             f"{counts['enrolled_not_in_pool']:,} enrolled speakers are not in the pool and are no "
-            "targets; check that both name speakers alike."
+            "targets; check that both name speakers alike: "
+            f"{_names(isolation, 'enrolled_not_in_pool')}."
         )
     if len(isolation.targets) < FEW_TARGETS:
         yield (
             f"There are only {len(isolation.targets)} targets: intervals are wide, and targets "
             "unlike them are not spoken for."
         )
+
+
+def _names(isolation: Isolation, which: str) -> str:
+    return listed(isolation.absent[which].tolist(), 3)
 
 
 def _calibration(isolation: Isolation) -> Iterator[str]:

@@ -19,7 +19,7 @@ from voiceprivacy.evaluation_results import EvaluationResults
 from voiceprivacy.evaluation_work import Work
 from voiceprivacy.evidence import named_evidence
 from voiceprivacy.extractors import Extractor
-from voiceprivacy.measures import measure
+from voiceprivacy.measures import measure, whole_numbers
 from voiceprivacy.models import find_model
 from voiceprivacy.speech_sides import Data, is_speech, read_sides
 from voiceprivacy.systems import find_system
@@ -96,6 +96,8 @@ class LegalEvaluator:
         """Evaluate against each attacker; parameters as of `run_evaluation`."""
         if rule not in RULES:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {', '.join(RULES)}.")
+        lengths = whole_numbers("conversation_lengths", conversation_lengths)
+        counts = whole_numbers("speaker_counts", speaker_counts)
         names = [attack_models] if isinstance(attack_models, str) else attack_models
         models = [attack_model(name) for name in names]
         if is_speech(test_data):
@@ -114,7 +116,7 @@ class LegalEvaluator:
             for model in models:
                 parts, extractor = work.embedded(model)
                 table, said = measure(
-                    *parts, lengths=conversation_lengths, sizes=speaker_counts, draws=num_runs,
+                    *parts, lengths=lengths, sizes=counts, draws=num_runs,
                     splits=num_folds, rule=rule, seed=self.seed,
                     store=folder / "parts" / model.name, progress=progress,
                 )  # fmt: skip
@@ -235,6 +237,8 @@ attacker_settings, seed
     >>> {metric: round(float(scores["observed"][0]), 2) for metric, scores in results.items()}
     {'singling out': 0.83, 'linkability': 0.94, 'EER': 0.05}
     """
+    if out is not None and Path(out).is_file():
+        raise VoicePrivacyError(f"{out} is a file; results go into a folder (out).")
     if out is not None and Path(out, RESULTS).exists() and not overwrite:
         raise VoicePrivacyError(
             f"{Path(out, RESULTS)} is already there; name another folder, or replace it "

@@ -16,6 +16,7 @@ from voiceprivacy.conversations import (
     Conversations,
     SpeakerRows,
     by_speaker,
+    check_counts,
     draw_conversations,
     enrolment_embeddings,
     of_speakers,
@@ -71,6 +72,7 @@ def isolate_given(
     >>> found.summary()["observed"].tolist()
     [1.0]
     """
+    check_counts(length=length, draws=draws, splits=splits, n_calibration=n_calibration)
     for released, name in ((test, "test"), (calibration, "calibration")):
         refuse_unlike(released, enrolment, name)
     refuse_unlike(calibration, test, "calibration", "test")

@@ -14,7 +14,7 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.given_conversations import isolate_given
 from voiceprivacy.isolation import Isolation
 from voiceprivacy.linkability import linkability
-from voiceprivacy.singling_out import isolate
+from voiceprivacy.singling_out import SIGNAL_ONLY, isolate
 
 SINGLING_OUT, LINKABILITY, EER = METRICS = ("singling out", "linkability", "EER")
 # Singling out needs a conversation to test and one to calibrate with.
@@ -37,6 +37,7 @@ def measure(
     draws: int = 5,
     splits: int = 10,
     rule: str = "ROCCH",
+    singling_out: bool = True,
     seed: int = 0,
     store: Path | None = None,
     progress: bool = False,
@@ -62,6 +63,8 @@ def measure(
         Random sets of speakers and test conversations; divisions into conversations.
     rule
         Of the EER, see `voiceprivacy.eer`.
+    singling_out
+        Whether singling out is measured too, or linkability and EER alone.
     seed, store, progress
         See `voiceprivacy.singling_out.isolate`.
 
@@ -74,19 +77,21 @@ def measure(
     Raises
     ------
     VoicePrivacyError
-        If no length can be measured, or embeddings do not fit together.
+        If no length can be measured, a number is none, or embeddings do not fit together.
 
     Notes
     -----
     A size beyond the speakers is left out with a remark; if all are, the number of speakers there
     are takes their place.
     """
+    lengths, sizes = whole_numbers("lengths", lengths), whole_numbers("sizes", sizes)
+    ways = [(SINGLING_OUT, _singling_out)] if singling_out else []
     tables, remarks = [], []
     for length in lengths:
-        for name, metric in ((SINGLING_OUT, _singling_out), (LINKABILITY, _linking)):
+        for name, metric in [*ways, (LINKABILITY, _linking)]:
             try:
                 table = metric(
-                    test, enrolment, calibration, length, list(sizes), remarks,
+                    test, enrolment, calibration, length, sizes, remarks,
                     targets=targets, draws=draws, splits=splits, rule=rule, seed=seed,
                     store=None if store is None else Path(store, f"L{length}"), progress=progress,
                 )  # fmt: skip
@@ -96,6 +101,35 @@ def measure(
     if not tables:
         raise VoicePrivacyError(f"nothing can be measured. {' '.join(remarks)}")
     return pd.concat(tables, ignore_index=True)[COLUMNS], list(dict.fromkeys(remarks))
+
+
+def whole_numbers(name: str, numbers: int | Sequence[int]) -> list[int]:
+    """Return numbers from 1 up, each once; one alone will do.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If there is none, or one is no such number; `name` says which list.
+
+    Examples
+    --------
+    >>> whole_numbers("lengths", [3, 1, 3]), whole_numbers("lengths", 30)
+    ([3, 1], [30])
+    """
+    numbers = np.atleast_1d(numbers)
+    wrong = [n for n in numbers.tolist() if isinstance(n, bool | str) or n != n // 1 or n < 1]
+    if wrong or not len(numbers):
+        raise VoicePrivacyError(
+            f"{name}: {listed(wrong) or 'empty'}; expected one or more whole numbers from 1 up."
+        )
+    return list(dict.fromkeys(int(n) for n in numbers))
+
+
+def singling_out_rows(found: Isolation) -> pd.DataFrame:
+    """Return what isolation by the voice alone says, as rows of `measure`'s table."""
+    summary = found.summary()
+    alone = summary[summary["level"] == SIGNAL_ONLY]
+    return alone.assign(metric=SINGLING_OUT, rule="")[COLUMNS]
 
 
 def _singling_out(test, enrolment, calibration, length, sizes, remarks, **asked) -> pd.DataFrame:
@@ -111,7 +145,7 @@ def _singling_out(test, enrolment, calibration, length, sizes, remarks, **asked)
         sizes = _possible(sizes, n, f"L = {length}, {SINGLING_OUT}", remarks) if n else sizes
         found = isolate_given(test, calibration, enrolment, sizes=sizes, length=length, **shared)
     remarks += _missing(found, length)
-    return found.summary().assign(metric=SINGLING_OUT, rule="")
+    return singling_out_rows(found)
 
 
 def _linking(test, enrolment, calibration, length, sizes, remarks, **asked) -> pd.DataFrame:

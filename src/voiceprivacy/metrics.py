@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from voiceprivacy.conversation_trials import draw_trials
+from voiceprivacy.conversations import check_counts
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.given_conversations import isolate_given
@@ -93,6 +94,7 @@ class SinglingOutMetric:
         chance in it; `voiceprivacy.singling_out.isolate` divides ten times. ``chance`` is the exact
         level of a useless attacker, see `voiceprivacy.reference.chance_level`.
         """
+        check_counts(draws=draws)
         test, enrolment, calibration = _parts(
             test=test_embeddings, enrollment=enrollment_embeddings,
             calibration=calibration_embeddings,

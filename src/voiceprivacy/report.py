@@ -14,11 +14,12 @@ from voiceprivacy import __version__
 from voiceprivacy.cautions import cautions
 from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings
+from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evidence import named_evidence
 from voiceprivacy.files import written_whole
 from voiceprivacy.granularity import Tolerance, advise
 from voiceprivacy.isolation import Isolation
-from voiceprivacy.measures import measure
+from voiceprivacy.measures import measure, singling_out_rows
 from voiceprivacy.report_figures import blocks_figure, isolation_figure
 from voiceprivacy.report_words import LIMITS, exposure_words, interval, reading
 from voiceprivacy.singling_out import isolate
@@ -110,10 +111,15 @@ def examine(
         targets=targets, draws=draws, splits=splits, missing=missing, seed=seed,
         progress=progress,
     )  # fmt: skip
-    metrics, remarks = measure(
-        pool, enrolment, lengths=[length], sizes=[s for s in sizes if s > 1], draws=draws,
-        splits=splits, seed=seed, progress=progress,
-    )  # fmt: skip
+    metrics, remarks = [singling_out_rows(isolation)], []
+    try:
+        linked, remarks = measure(
+            pool, enrolment, lengths=[length], sizes=[s for s in sizes if s > 1], draws=draws,
+            singling_out=False, seed=seed, progress=progress,
+        )  # fmt: skip
+        metrics.append(linked)
+    except VoicePrivacyError as error:  # isolation can be told nevertheless
+        remarks.append(str(error))
     parameters = {
         "conversation length L": length, "random sets": draws, "splits": splits, "seed": seed,
         "tolerated contribution": tolerance.contribution,
@@ -122,8 +128,8 @@ def examine(
     }  # fmt: skip
     evidence = named_evidence(corpus or "embeddings as given")
     return Findings(
-        pool, enrolment, isolation, metrics, remarks, advise(isolation, tolerance), evidence,
-        parameters,
+        pool, enrolment, isolation, pd.concat(metrics, ignore_index=True), remarks,
+        advise(isolation, tolerance), evidence, parameters,
     )  # fmt: skip
 
 
