@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from voiceprivacy._conversion import Job
 from voiceprivacy._words import NO_WORDS_COLUMNS, report, word_table
 from voiceprivacy.augment import augment
 from voiceprivacy.corpora import read_folder
@@ -105,16 +106,16 @@ def test_the_result_reads_as_a_folder_of_the_same_speakers(tmp_path):
 def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
     corpus, words = speech(tmp_path / "in")
     augment(corpus, words, SegReConcat("rr"), tmp_path / "whole")
-    heard, real = [], type(corpus).audio
+    heard, real = [], Job.samples
 
-    def audio(self, row):
+    def samples(self):
         if len(heard) == 4:
             heard.append(None)
             raise KeyboardInterrupt
-        heard.append(self.table["utterance"][row])
-        return real(self, row)
+        heard.append(self.utterance)
+        return real(self)
 
-    monkeypatch.setattr(type(corpus), "audio", audio)
+    monkeypatch.setattr(Job, "samples", samples)
     with pytest.raises(KeyboardInterrupt):
         augment(corpus, words, SegReConcat("rr"), tmp_path / "out")
     assert not (tmp_path / "out" / "utterances.csv").exists()

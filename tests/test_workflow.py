@@ -192,6 +192,15 @@ def test_an_unknown_profile_is_named(tmp_path):
         read_grid(grid_of(tmp_path, ""), "demo")
 
 
+@pytest.mark.parametrize("cluster", ["slurm", "kubernetes"])
+def test_a_clusters_settings_name_notebooks_and_a_profile(cluster):
+    path = ROOT / "workflow" / "clusters" / cluster / "config.yaml"
+    settings = yaml.safe_load(path.read_text())
+    assert settings["executor"] == cluster
+    assert settings["config"] == ["profile=paper"]
+    assert set(settings.get("set-resources", {})) <= {p.stem for p in ROOT.glob("notebooks/*")}
+
+
 def test_every_profile_has_its_snakemake_settings():
     for profile in PROFILES:
         settings = (ROOT / "workflow" / "profiles" / profile / "config.yaml").read_text()

@@ -7,16 +7,13 @@ workers and any order of the corpus.
 import json
 import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
-from voiceprivacy._audio import RATE, audio_packages
+from voiceprivacy._audio import RATE, audio_packages, read_audio
 from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
@@ -27,18 +24,23 @@ UTTERANCES = "utterances.csv"
 
 @dataclass(frozen=True)
 class Job:
-    """An utterance, its row in the corpus, the file it comes from and the one it goes to."""
+    """An utterance, where it comes from and where it goes to."""
 
-    row: int
     utterance: str
     speaker: str
     source: Path
+    start: float
+    end: float
     path: Path
 
     @property
     def is_done(self) -> bool:
         """Whether the file was written after its source."""
         return self.path.exists() and self.path.stat().st_mtime >= self.source.stat().st_mtime
+
+    def samples(self) -> np.ndarray:
+        """What is to be changed, see `voiceprivacy._audio.read_audio`."""
+        return read_audio(self.source, self.start, self.end)
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,9 @@ def jobs(corpus: Corpus, out: Path) -> list[Job]:
     VoicePrivacyError
         If the folder holds what is to be read, or two utterances would become one file.
     """
-    columns = (corpus.table[name] for name in ("utterance", "speaker", "path"))
     todo = [
-        Job(row, utterance, speaker, Path(path), out / _place(utterance, speaker))
-        for row, (utterance, speaker, path) in enumerate(zip(*columns, strict=True))
+        Job(utterance, speaker, Path(path), start, end, out / _place(utterance, speaker))
+        for utterance, speaker, path, start, end in corpus.table[COLUMNS].itertuples(index=False)
     ]
     inside = [job.source for job in todo if job.source.resolve().is_relative_to(out.resolve())]
     if inside:
@@ -105,21 +106,6 @@ def claim(out: Path, settings: Mapping[str, object]) -> None:
         with written_whole(path) as temporary:
             text = json.dumps(settings, indent=2, sort_keys=True)
             temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def all_done(
-    do: Callable[[Job], Outcome], todo: list[Job], workers: int, progress: bool
-) -> list[Outcome]:
-    """Do all jobs, in some order; the first error stops everything."""
-    if workers < 1:
-        raise VoicePrivacyError(f"{workers} workers cannot work; expected 1 or more.")
-    bar = partial(tqdm, total=len(todo), disable=not progress, unit="utterance")
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            return list(bar(pool.map(do, todo)))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 def write(path: Path, samples: np.ndarray, comment: str) -> Outcome:

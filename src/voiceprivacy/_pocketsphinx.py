@@ -3,12 +3,14 @@
 import hashlib
 import json
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 
 import numpy as np
 
 from voiceprivacy._audio import RATE
+from voiceprivacy._remade import Remade
 from voiceprivacy._words import Found
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.randomness import stream
@@ -23,7 +25,7 @@ VARIANT = re.compile(r"\(\d+\)$")
 SPOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-class PocketSphinxRecogniser:
+class PocketSphinxRecogniser(Remade):
     """PocketSphinx (Huggins-Daines et al., 2006) with the American English model of its package.
 
     Parameters
@@ -56,6 +58,7 @@ class PocketSphinxRecogniser:
                 f"PocketSphinx does not start ({error}); install pocketsphinx again."
             ) from error
         self._noise = np.empty(0, np.float32)
+        self._lock = threading.Lock()  # the decoder hears one utterance at a time
         self.name = f"{_mode(self.transcripts)} (pocketsphinx {version('pocketsphinx')})"
 
     def find(self, samples: np.ndarray, utterance: str = "") -> list[Found]:
@@ -72,16 +75,22 @@ class PocketSphinxRecogniser:
             known, unknown = self._transcript(utterance)
             if not known:
                 return [Found(word, np.nan, np.nan) for word in unknown]
-            self._decoder.set_align_text(" ".join(known))
+        with self._lock:
+            frames = self._decoded(samples, " ".join(known))
+        found = from_frames(frames, self._decoder.config["frate"], len(samples), PAD)
+        # Where alignment gives up, the rest of the transcript has no time.
+        return found + [Found(word, np.nan, np.nan) for word in known[len(found) :] + unknown]
+
+    def _decoded(self, samples: np.ndarray, transcript: str) -> list[tuple[str, int, int]]:
+        """Words with their first and last frames, of the transcript if there is one."""
+        if transcript:
+            self._decoder.set_align_text(transcript)
         self._decoder.reinit_feat()
         self._decoder.start_utt()
         self._decoder.process_raw(self._sound(samples), full_utt=True)
         self._decoder.end_utt()
         segments = self._decoder.seg() if self._decoder.hyp() else ()
-        frames = [(s.word, s.start_frame, s.end_frame) for s in segments]
-        found = from_frames(frames, self._decoder.config["frate"], len(samples), PAD)
-        # Where alignment gives up, the rest of the transcript has no time.
-        return found + [Found(word, np.nan, np.nan) for word in known[len(found) :] + unknown]
+        return [(s.word, s.start_frame, s.end_frame) for s in segments]
 
     def _transcript(self, utterance: str) -> tuple[list[str], list[str]]:
         """An utterance's words: those in the dictionary, and the others."""

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from voiceprivacy._audio import RATE
 from voiceprivacy._progress import quiet_bars
+from voiceprivacy._remade import Remade
 from voiceprivacy._words import Found
 from voiceprivacy.errors import VoicePrivacyError, listed
 
@@ -26,7 +27,7 @@ HOP = 160  # samples of one mel frame; the encoder's first layers halve the fram
 PADDINGS = ("short", "window")
 
 
-class WhisperRecogniser:
+class WhisperRecogniser(Remade):
     """Whisper (Radford et al., 2023) as faster-whisper runs it.
 
     Parameters

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer
 from voiceprivacy._conversion import UTTERANCES, Job, Outcome
+from voiceprivacy._mapping import mapped
 from voiceprivacy.corpora import SILENCE, Corpus
 from voiceprivacy.errors import VoicePrivacyError
 
@@ -44,7 +45,8 @@ def anonymized(
         16 bits), ``utterances.csv`` (utterance, speaker, samples, time_factor, note) and a
         manifest. Output beyond full scale is scaled to a peak just below it, never clipped.
     workers
-        Threads. Files are the same for any number of them and any order of the corpus.
+        Threads; with another backend of joblib its own, see `voiceprivacy._mapping`. Files are the
+        same for any number of them and any order of the corpus.
     strict
         Whether an utterance that the anonymizer fails on, or makes silent, stops everything.
         Otherwise it is left out, and the others go on.
@@ -68,8 +70,8 @@ def anonymized(
     todo = begun(corpus, anonymizer, out)
     # Threads of the matrix products would only wait for each other on so short arrays.
     with threadpool_limits(limits=1):
-        do = partial(_done, corpus, anonymizer, strict)
-        outcomes = conversion.all_done(do, todo, workers, progress)
+        do = partial(_done, anonymizer, strict)
+        outcomes = mapped(do, todo, workers=workers, progress=progress)
     result = conversion.result(corpus, todo, outcomes, _notes, "nothing could be anonymized")
     _write_utterances(out / UTTERANCES, anonymizer, todo, outcomes)
     return result
@@ -94,12 +96,12 @@ def _plain(value: object) -> object:
     return value if is_plain else type(value).__qualname__
 
 
-def _done(corpus: Corpus, anonymizer: BaseAnonymizer, strict: bool, job: Job) -> Outcome:
+def _done(anonymizer: BaseAnonymizer, strict: bool, job: Job) -> Outcome:
     """Anonymize one utterance, unless it is there already."""
     try:
         if job.is_done:
             return conversion.found(job.path)
-        samples = corpus.audio(job.row)
+        samples = job.samples()
     except (VoicePrivacyError, OSError) as error:
         return Outcome(reason="unreadable", detail=str(error))
     try:

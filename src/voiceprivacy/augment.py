@@ -11,6 +11,7 @@ import numpy as np
 from voiceprivacy import _conversion as conversion
 from voiceprivacy._audio import RATE
 from voiceprivacy._conversion import UTTERANCES, Job, Outcome
+from voiceprivacy._mapping import mapped
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.segmentation import Segmentation
@@ -49,7 +50,8 @@ def augment(
         speaker, number of words, their order in the rearranged half, seconds, note) and a
         manifest.
     workers
-        Threads. Files are the same for any number of them and any order of the corpus.
+        Threads; with another backend of joblib its own, see `voiceprivacy._mapping`. Files are the
+        same for any number of them and any order of the corpus.
     progress
         Show a bar on stderr.
 
@@ -74,8 +76,8 @@ def augment(
             f"words of {segmentation.name} say nothing about {len(unknown)} of {len(corpus)} "
             f"utterances: {listed(unknown)}; find words in this very corpus."
         )
-    do = partial(_done, corpus, segmentation, method)
-    outcomes = conversion.all_done(do, todo, workers, progress)
+    items = [(job, segmentation.spans(job.utterance)) for job in todo]
+    outcomes = mapped(partial(_done, method), items, workers=workers, progress=progress)
     result = conversion.result(corpus, todo, outcomes, _noted, "nothing was augmented")
     _write_utterances(out / UTTERANCES, segmentation, todo, outcomes)
     return result
@@ -91,14 +93,14 @@ def begun(corpus: Corpus, words: str, method: SegReConcat, out: Path) -> list[Jo
     return todo
 
 
-def _done(corpus: Corpus, segmentation: Segmentation, method: SegReConcat, job: Job) -> Outcome:
+def _done(method: SegReConcat, item: tuple[Job, np.ndarray]) -> Outcome:
     """Augment one utterance, unless it is there already."""
-    spans = segmentation.spans(job.utterance)
+    job, spans = item
     words = hashlib.sha256(spans.tobytes()).hexdigest()[:16]
     try:
         if job.is_done and _told(before := conversion.found(job.path))["words"] == words:
             return before
-        samples = corpus.audio(job.row)
+        samples = job.samples()
     except (VoicePrivacyError, OSError) as error:
         return Outcome(reason="unreadable", detail=str(error))
     try:

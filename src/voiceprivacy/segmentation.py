@@ -9,13 +9,15 @@ the words of synthetic speech are. Whatever is reported becomes possible spans b
 import hashlib
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from voiceprivacy._audio import read_audio
+from voiceprivacy._mapping import mapped
 from voiceprivacy._pocketsphinx import PocketSphinxRecogniser
 from voiceprivacy._repairs import MINIMUM, RULES, repaired
 from voiceprivacy._timestamps import read_timestamps, write_timestamps
@@ -28,7 +30,7 @@ from voiceprivacy._words import (
     report,
     word_table,
 )
-from voiceprivacy.corpora import SILENCE, Corpus
+from voiceprivacy.corpora import COLUMNS, SILENCE, Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.parts import Arrays, Parts
 
@@ -68,6 +70,7 @@ def segment(
     recogniser: Recogniser,
     *,
     store: str | os.PathLike | None = None,
+    workers: int = 1,
     progress: bool = False,
 ) -> Segmentation:
     """Find the words of every utterance of a corpus.
@@ -82,6 +85,9 @@ def segment(
         A folder for what has been found, made if missing. A run that was interrupted, or a
         corpus that has grown, continues from it. An utterance is heard again when its samples,
         its id or the recogniser's name change.
+    workers
+        Threads that ask at once, for a recogniser that bears it (faster-whisper does); with
+        another backend of joblib its own, see `voiceprivacy._mapping`.
     progress
         Show a bar on stderr.
 
@@ -97,30 +103,21 @@ def segment(
     VoicePrivacyError
         If the recogniser failed on every utterance that it was asked about.
     """
-    parts = _parts(store, recogniser)
+    todo = corpus.table[COLUMNS].itertuples(index=False, name=None)
+    do = partial(_heard, _parts(store, recogniser), recogniser)
+    heard = mapped(do, todo, workers=workers, progress=progress)
     words, repairs, without = [], [], []
-    asked = 0
-    for row, utterance in enumerate(tqdm(corpus.table["utterance"], disable=not progress)):
-        try:
-            samples = corpus.audio(row)
-        except VoicePrivacyError as error:
-            without.append((utterance, "unreadable", str(error)))
+    for utterance, outcome in zip(corpus.table["utterance"], heard, strict=True):
+        if isinstance(outcome, Unheard):
+            without.append((utterance, *outcome))
             continue
-        if np.abs(samples).mean() < SILENCE:
-            without.append((utterance, "silent", f"{np.abs(samples).mean():.1e} mean amplitude"))
-            continue
-        asked += 1
-        try:
-            found = _found(parts, recogniser, samples, utterance)
-        except Exception as error:  # whatever a recogniser raises, it concerns one utterance
-            without.append((utterance, "failed", f"{type(error).__name__}: {error}"))
-            continue
-        spans, texts, mended = repaired(found, len(samples))
+        spans, texts, mended = repaired(outcome.found, outcome.n_samples)
         words += [(utterance, text, *span) for text, span in zip(texts, spans, strict=True)]
         repairs += [(utterance, *repair) for repair in mended]
         if not len(spans):
-            reason = "nothing left" if found else "nothing found"
-            without.append((utterance, reason, f"{len(found)} words found"))
+            reason = "nothing left" if outcome.found else "nothing found"
+            without.append((utterance, reason, f"{len(outcome.found)} words found"))
+    asked = sum(isinstance(outcome, Heard) or outcome.reason == "failed" for outcome in heard)
     _refuse_failure(recogniser, asked, without)
     return Segmentation(
         recogniser.name,
@@ -163,6 +160,38 @@ def _parts(store: str | os.PathLike | None, recogniser: Recogniser) -> Parts:
     digest = hashlib.sha256(recogniser.name.encode()).hexdigest()[:16]
     folder = None if store is None else Path(store, digest)
     return Parts(folder, {"recogniser": recogniser.name}, [])
+
+
+class Heard(NamedTuple):
+    """What a recogniser found in an utterance of so many samples."""
+
+    found: list[Found]
+    n_samples: int
+
+
+class Unheard(NamedTuple):
+    """Why nothing was looked for, or could be."""
+
+    reason: str
+    detail: str
+
+
+def _heard(
+    parts: Parts, recogniser: Recogniser, item: tuple[str, str, str, float, float]
+) -> Heard | Unheard:
+    """Ask about one utterance, a row of a corpus's table."""
+    utterance, _, path, start, end = item
+    try:
+        samples = read_audio(path, start, end)
+    except VoicePrivacyError as error:
+        return Unheard("unreadable", str(error))
+    amplitude = np.abs(samples).mean()
+    if amplitude < SILENCE:
+        return Unheard("silent", f"{amplitude:.1e} mean amplitude")
+    try:
+        return Heard(_found(parts, recogniser, samples, utterance), len(samples))
+    except Exception as error:  # whatever a recogniser raises, it concerns one utterance
+        return Unheard("failed", f"{type(error).__name__}: {error}")
 
 
 def _found(
