@@ -210,19 +210,30 @@ def orderings(runs: Sequence[AttackRun], system: str) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["item", "lower", "higher", *ends, "visible"])
 
 
-def still_learning(table: pd.DataFrame, enough: float = 0.9) -> list[str]:
-    """Return the rows of a `summary` whose training accuracy stayed below `enough`.
+def trained(table: pd.DataFrame, enough: float = 0.9) -> str:
+    """Say how far the attackers of a `summary` were trained, in two sentences.
 
-    Their EERs say how fast a row learns as much as how far it gets.
+    The EER of a row whose training accuracy stayed below `enough` says how fast it learns as much
+    as how far it gets.
 
     Examples
     --------
-    >>> table = pd.DataFrame({"system": "s", "row": ["RR", "SpecAug"], "accuracy": [0.99, 0.6]})
-    >>> still_learning(table)
-    ['s, SpecAug']
+    >>> table = pd.DataFrame(
+    ...     {"system": "s", "row": ["RR", "SpecAug"], "accuracy": [0.99, 0.6],
+    ...      "steps": [200, 200], "best step": [150, 200]}
+    ... )
+    >>> trained(table)
+    'The development loss was lowest after 150 to 200 of 200 steps (means over seeds). Still \
+learning when training ended (accuracy below 90 %): s, SpecAug.'
     """
     behind = table[table["accuracy"] < enough]
-    return [f"{system}, {row}" for system, row in zip(behind["system"], behind["row"], strict=True)]
+    names = [", ".join(pair) for pair in zip(behind["system"], behind["row"], strict=True)]
+    best = table["best step"]
+    return (
+        f"The development loss was lowest after {best.min():,} to {best.max():,} of "
+        f"{table['steps'].max():,} steps (means over seeds). Still learning when training ended "
+        f"(accuracy below {100 * enough:g} %): {'; '.join(names) or 'none'}."
+    )
 
 
 def told_apart(table: pd.DataFrame) -> str:
@@ -236,15 +247,14 @@ def told_apart(table: pd.DataFrame) -> str:
     Returns
     -------
     str
-        Two sentences: how many are lower, higher or neither, and which rows were still learning.
+        A sentence on how many are lower, higher or neither, and what `trained` says.
     """
     own = table[table["row"].isin(REARRANGED)]
     lower, higher = (own["difference_high"] < 0).sum(), (own["difference_low"] > 0).sum()
-    behind = ", ".join(still_learning(table)) or "none"
     return (
         f"Of {len(own)} comparisons of SegReConcat with the baseline, {lower} are lower by more "
         f"than chance explains, {higher} higher, and {len(own) - lower - higher} cannot be told "
-        f"apart. Still learning when training ended (accuracy below 90 %): {behind}."
+        f"apart. {trained(table)}"
     )
 
 
