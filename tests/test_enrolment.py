@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from voiceprivacy.corpora import COLUMNS, Corpus
-from voiceprivacy.enrolment import split_enrolment
+from voiceprivacy.enrolment import split_enrolment, split_speakers
 from voiceprivacy.errors import VoicePrivacyError
 
 
@@ -62,3 +62,25 @@ def test_whole_files_are_taken_in_the_order_of_their_names():
 def test_what_cannot_be_split_is_refused(n_enrolment, n_pool, message):
     with pytest.raises(VoicePrivacyError, match=message):
         split_enrolment(corpus({"a": [5]}), n_enrolment, n_pool)
+
+
+def test_speakers_set_aside_depend_on_the_seed_alone():
+    whole = corpus({name: [2] for name in "abcdef"})
+    shuffled = Corpus("made", whole.table.sample(frac=1, random_state=5))
+    apart, rest = split_speakers(whole, 1 / 3, seed=4)
+    again, _ = split_speakers(shuffled, 1 / 3, seed=4)
+    first, others = set(apart.table["speaker"]), set(rest.table["speaker"])
+    assert len(first) == 2
+    assert first | others == set("abcdef")
+    assert not first & others
+    assert first == set(again.table["speaker"])
+    several = {frozenset(split_speakers(whole, 0.5, seed=s)[0].table["speaker"]) for s in range(20)}
+    assert len(several) > 5
+    for share, n in ((0.01, 1), (0.99, 5)):
+        assert split_speakers(whole, share)[0].table["speaker"].nunique() == n
+
+
+@pytest.mark.parametrize(("people", "share"), [("ab", 0.0), ("ab", 1.0), ("a", 0.5)])
+def test_nobody_or_everybody_cannot_be_set_aside(people, share):
+    with pytest.raises(VoicePrivacyError, match="expected a share between 0 and 1, of two"):
+        split_speakers(corpus({name: [1] for name in people}), share)

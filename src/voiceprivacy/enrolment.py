@@ -6,6 +6,7 @@ import numpy as np
 
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.randomness import stream
 
 
 class EnrolmentSplit(NamedTuple):
@@ -70,3 +71,37 @@ def split_enrolment(corpus: Corpus, n_enrolment: int, n_pool: int) -> EnrolmentS
         )
     parts = (corpus.select(np.sort(part)) for part in (pool, enrolment))
     return EnrolmentSplit(*parts, left_out, one_recording)
+
+
+def split_speakers(corpus: Corpus, share: float, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Set some speakers aside, such as those that an attacker trains on.
+
+    Parameters
+    ----------
+    corpus
+        Utterances of two speakers or more.
+    share
+        Of the speakers, between 0 and 1; at least one speaker lands on either side.
+    seed
+        Of the choice, which does not depend on the order of utterances.
+
+    Returns
+    -------
+    tuple of Corpus
+        The utterances of that share of the speakers, and those of the others.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the share is not between 0 and 1, or there is but one speaker.
+    """
+    speakers = np.unique(corpus.table["speaker"].to_numpy(dtype=str))
+    if not 0 < share < 1 or len(speakers) < 2:
+        raise VoicePrivacyError(
+            f"{corpus.name}: a share of {share:g} of {len(speakers)} speakers cannot be set aside; "
+            "expected a share between 0 and 1, of two speakers or more."
+        )
+    count = int(np.clip(round(share * len(speakers)), 1, len(speakers) - 1))
+    chosen = stream(seed, "speakers set aside").choice(speakers, count, replace=False)
+    apart = corpus.table["speaker"].isin(chosen).to_numpy()
+    return corpus.select(apart), corpus.select(~apart)

@@ -34,6 +34,8 @@ ATTACKERS = {
     "semi-informed": Style(_BLUE, "^", "-."),
     "ignorant": Style(_OCHRE, "D", ":"),
 }
+# Not of the papers' four.
+OTHER_ATTACKERS = {"lazy-informed": Style(_GREEN, "v", _LONG)}
 METHODS = {
     "no augmentation": Style(_BLACK, "o", "-"),
     "SpecAug": Style(_PINK, "s", "--"),
@@ -60,7 +62,7 @@ def styles(names: Iterable[object]) -> dict[object, Style]:
     >>> styles(["signal only", "occupation"])["signal only"].marker
     'o'
     """
-    fixed = LEVELS | ATTACKERS | METHODS
+    fixed = LEVELS | ATTACKERS | OTHER_ATTACKERS | METHODS
     names = list(dict.fromkeys(names))
     spare = [name for name in names if name not in fixed]
     return {name: fixed[name] if name in fixed else _spare(spare.index(name)) for name in names}

@@ -1,12 +1,13 @@
 """V25's nine panels: three metrics by conversation length, and what is left between two sources."""
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from voiceprivacy.measures import EER, LINKABILITY, METRICS, SINGLING_OUT
 from voiceprivacy.plotting import GREY, legend_beside
-from voiceprivacy.styles import ATTACKERS
+from voiceprivacy.styles import ATTACKERS, styles
 
 NAMES = {SINGLING_OUT: "Singling out", LINKABILITY: "Linkability", EER: "1 - EER"}
 
@@ -66,6 +67,37 @@ def residual_panels(table: pd.DataFrame) -> Figure:
         ax.set_title(NAMES[metric].replace("1 - ", ""))
         ax.set_xlabel("Speakers (log)")
     axes[0].set_ylabel("Simulated minus published")
+    legend_beside(fig)
+    return fig
+
+
+def attacker_panels(table: pd.DataFrame) -> Figure:
+    """Draw what each attacker found among the most speakers, a panel a metric.
+
+    Parameters
+    ----------
+    table
+        Of `voiceprivacy.evaluation.EvaluationResults`; the shortest conversations are hollow.
+    """
+    table = table[table["n_speakers"] == table["n_speakers"].max()]
+    looks = styles(table["attacker"].unique())
+    lengths = sorted(table["conversation_length"].unique())
+    fig, axes = plt.subplots(1, len(METRICS), figsize=(9.5, 0.6 * len(looks) + 1.2), sharey=True)
+    for metric, ax in zip(METRICS, axes, strict=True):
+        for row in table[table["metric"] == metric].itertuples():
+            look, step = looks[row.attacker], lengths.index(row.conversation_length)
+            y = -list(looks).index(row.attacker) - 0.22 * step
+            ends = [[row.observed - row.observed_low], [row.observed_high - row.observed]]
+            ax.errorbar(row.observed, y, xerr=np.clip(ends, 0, None), color=look.color, capsize=3,
+                        marker=look.marker, fillstyle="full" if step else "none")  # fmt: skip
+            ax.plot(row.chance, y, "|", color=GREY, markersize=12)
+        ax.set_title(NAMES[metric].replace("1 - ", ""))
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("Error rate" if metric == EER else "Probability")
+    axes[0].set_yticks([-k - 0.1 for k in range(len(looks))], looks)
+    for length, fill in zip(lengths, ("none", *["full"] * len(lengths)), strict=False):
+        axes[0].plot([], [], "o", color="0.2", fillstyle=fill, label=f"L = {length}")
+    axes[0].plot([], [], "|", color=GREY, markersize=12, label="chance")
     legend_beside(fig)
     return fig
 
