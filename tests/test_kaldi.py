@@ -1,10 +1,13 @@
 """Kaldi directories: every form of a path, every table that contradicts another, round trips."""
 
+import shlex
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy.corpora import COLUMNS, Corpus, read_folder
+from voiceprivacy.corpora import COLUMNS, Corpus, checked, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kaldi import genders, read_kaldi, read_trials, transcripts, write_kaldi
 
@@ -101,6 +104,128 @@ def test_other_forms_are_refused_by_line_and_never_run(tmp_path, entry, match):
     assert left.table["utterance"].tolist() == ["good"]
     assert reasons(left) == {"bad": "no sound"}
     assert not owned.exists()
+
+
+# -- commands, only when asked for -------------------------------------------------------------
+
+
+@pytest.fixture
+def piped(tmp_path):
+    """A function that makes a directory of one good file and one entry of the given form."""
+    sound = save(tmp_path / "au dio" / "a.wav", 0.25)
+
+    def make(entry):
+        entry = entry.format(sound=shlex.quote(str(sound)), owned=tmp_path / "owned")
+        return directory(
+            tmp_path / "data", wav_scp=f"bad {entry}\ngood {sound}\n", utt2spk="bad s\ngood s\n"
+        )
+
+    return make
+
+
+def test_a_command_is_called_when_it_is_listened_to_and_only_if_asked(piped, tmp_path):
+    data = piped("cp {sound} /dev/stdout |")
+    with pytest.raises(VoicePrivacyError, match=r'line 1: is a command.*commands="run"'):
+        read_kaldi(data)
+    corpus = read_kaldi(data, commands="run")
+    assert corpus.table["path"][0] == f"cp '{tmp_path}/au dio/a.wav' /dev/stdout |"
+    for part in (corpus, checked(corpus, 0.1), corpus.select([0])):
+        assert len(part.audio(0)) == 4_000
+    touched = read_kaldi(piped("touch {owned} |"), commands="run")
+    assert not (tmp_path / "owned").exists()
+    with pytest.raises(VoicePrivacyError, match="cannot be decoded"):
+        touched.audio(0)
+    assert (tmp_path / "owned").exists()
+
+
+def test_a_path_that_looks_like_a_command_is_no_permission(piped, tmp_path):
+    table = read_kaldi(piped("touch {owned} |"), commands="run").table
+    with pytest.raises(VoicePrivacyError, match="cannot be decoded"):
+        Corpus("copied", table).audio(0)
+    assert not (tmp_path / "owned").exists()
+
+
+def test_commands_start_where_relative_paths_do(piped, tmp_path):
+    corpus = read_kaldi(piped("cat a.wav |"), tmp_path / "au dio", commands="run")
+    assert len(corpus.audio(0)) == 4_000
+
+
+def test_a_header_without_a_length_is_read_to_its_end(piped, tmp_path):
+    """What writes into a pipe cannot go back to say how long it was."""
+    data = piped("cat {sound} |")
+    path = tmp_path / "au dio" / "a.wav"
+    sound = bytearray(path.read_bytes())
+    at = sound.index(b"data") + 4
+    sound[at : at + 4] = sound[4:8] = b"\xff\xff\xff\xff"
+    path.write_bytes(sound)
+    assert len(read_kaldi(data, commands="run").audio(0)) == 4_000
+
+
+@pytest.mark.parametrize(
+    ("entry", "match"),
+    [
+        ("cat {sound} | cat |", r"line 1: needs a shell for '\|'"),
+        ("cat {sound} > {owned} |", "line 1: needs a shell for '>'"),
+        ("cat {sound}; touch {owned} |", "line 1: needs a shell for ';'"),
+        ("cat $(touch {owned}) |", r"line 1: needs a shell for '\$'"),
+        ('cat "$HOME/a.wav" |', r"line 1: needs a shell for \S*\$"),
+        ("cat `touch {owned}` |", "line 1: needs a shell for '`'"),
+        ("cat *.wav |", r"line 1: needs a shell for '\*'"),
+        ("cat 'open |", "line 1: is no command .*No closing quotation"),
+        ("|", "line 1: is an empty command"),
+        ("no-such-program-here a.wav |", "line 1: there is no program 'no-such-program-here'"),
+    ],
+)
+def test_what_needs_a_shell_is_refused_even_when_commands_run(piped, tmp_path, entry, match):
+    with pytest.raises(VoicePrivacyError, match=match):
+        read_kaldi(piped(entry), commands="run")
+    left = read_kaldi(tmp_path / "data", commands="run", missing="drop")
+    assert reasons(left) == {"bad": "no sound"}
+    assert not (tmp_path / "owned").exists()
+
+
+def test_commands_that_fail_or_hang_are_told(piped):
+    failing = read_kaldi(piped("cat /no/such/file |"), commands="run")
+    with pytest.raises(VoicePrivacyError, match=r"cat ended with status 1: .*No such file"):
+        failing.audio(0)
+    assert reasons(checked(failing, 0.1)) == {"bad": "unreadable"}
+    hanging = read_kaldi(piped("sleep 60 |"), commands="run")
+    ((text, command),) = hanging.commands.items()
+    soon = replace(hanging, commands={text: command._replace(timeout=0.1)})
+    with pytest.raises(VoicePrivacyError, match=r"sleep did not end within 0\.1 s"):
+        soon.audio(0)
+    with pytest.raises(VoicePrivacyError, match="expected 'refuse' or 'run'"):
+        read_kaldi(piped("cat {sound} |"), commands="yes")
+
+
+def test_flac_is_decoded_without_being_run_even_when_commands_run(tmp_path, monkeypatch):
+    flac = save(tmp_path / "a.flac", 0.25)
+    data = directory(tmp_path / "data", wav_scp=f"u flac -c -d -s {flac} |\n", utt2spk="u s\n")
+    monkeypatch.setattr("subprocess.Popen", None)
+    corpus = read_kaldi(data, commands="run")
+    assert not corpus.commands
+    assert len(corpus.audio(0)) == 4_000
+
+
+# -- tables that another directory has ---------------------------------------------------------
+
+
+def test_tables_that_are_lacking_are_those_of_the_original(small, tmp_path):
+    (small / "text").write_text("a ONE\nb TWO\nc THREE\n")
+    (small / "segments").write_text("a a 0 0.1\n")  # pieces of other files
+    for u in "abc":
+        save(tmp_path / "data_anon" / "wav" / "deeper" / f"{u}.wav", 0.25)
+    with pytest.raises(VoicePrivacyError, match="data_anon holds neither utt2spk nor spk2utt"):
+        read_kaldi(tmp_path / "data_anon")
+    corpus = read_kaldi(tmp_path / "data_anon", like=small)
+    assert corpus.table["speaker"].tolist() == ["s1", "s1", "s2"]
+    assert [len(corpus.audio(row)) for row in range(3)] == [4_000] * 3
+    (tmp_path / "data_anon" / "wav" / "deeper" / "b.wav").unlink()
+    with pytest.raises(VoicePrivacyError, match=r"only in utt2spk \('b'\).*only in text \('b'\)"):
+        read_kaldi(tmp_path / "data_anon", like=small)
+    (tmp_path / "data_anon" / "utt2spk").write_text("a own\nc own\n")
+    (tmp_path / "data_anon" / "text").write_text("a\nc\n")
+    assert set(read_kaldi(tmp_path / "data_anon", like=small).table["speaker"]) == {"own"}
 
 
 def test_without_a_usable_wav_scp_the_sound_below_wav_is_taken(tmp_path):

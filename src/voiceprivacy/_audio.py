@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -10,7 +11,13 @@ from voiceprivacy.errors import VoicePrivacyError
 RATE = 16_000
 
 
-def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.nan) -> np.ndarray:
+def read_audio(
+    path: str | os.PathLike,
+    start: float = np.nan,
+    end: float = np.nan,
+    *,
+    sound: BinaryIO | None = None,
+) -> np.ndarray:
     """Read a sound file, or a piece of it, as float32, mono, 16 kHz.
 
     Parameters
@@ -19,6 +26,8 @@ def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.n
         A wav, flac, ogg or mp3 file of any rate and number of channels.
     start, end
         The piece in seconds; NaN stands for the beginning and the end of the file.
+    sound
+        The file's content, where it does not lie at `path`.
 
     Raises
     ------
@@ -27,7 +36,7 @@ def read_audio(path: str | os.PathLike, start: float = np.nan, end: float = np.n
     """
     soundfile, soxr = audio_packages()
     try:
-        with soundfile.SoundFile(path) as file:
+        with soundfile.SoundFile(path if sound is None else sound) as file:
             first = 0 if np.isnan(start) else round(start * file.samplerate)
             last = file.frames if np.isnan(end) else round(end * file.samplerate)
             # Seeking in an mp3 file lands some hundred samples off, so decode up to the piece.

@@ -1,7 +1,7 @@
 """Kaldi's text tables, and the forms in which ``wav.scp`` names a sound file.
 
-Nothing in a table is ever run. The one command that data of the VoicePrivacy Challenges hold,
-``flac -c -d -s FILE |``, only decodes a file, so the file is read in its place.
+Nothing in a table is run unasked. The one command that data of the VoicePrivacy Challenges hold,
+``flac -c -d -s FILE |``, only decodes a file, so the file is read in its place, always.
 """
 
 import os
@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from voiceprivacy._commands import Command, parsed
 from voiceprivacy._spk2utt import utf8_lines
 from voiceprivacy.corpora import READ
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -26,10 +27,16 @@ class Row(NamedTuple):
 
 
 class Sound(NamedTuple):
-    """Where a recording lies, or why it cannot be read from there."""
+    """Where a recording lies or what to call for it, or why it cannot be had."""
 
     path: Path
     fault: str = ""
+    command: Command | None = None
+
+    @property
+    def place(self) -> str:
+        """What stands for it in a corpus: the file, or the command as one would type it."""
+        return f"{shlex.join(self.command.words)} |" if self.command else str(self.path)
 
 
 def read_table(path: Path) -> dict[str, Row]:
@@ -51,12 +58,16 @@ def read_table(path: Path) -> dict[str, Row]:
     return table
 
 
-def read_wav_scp(path: Path, base: Path) -> dict[str, Sound]:
-    """Return where each recording lies; relative paths start at `base`."""
+def read_wav_scp(path: Path, base: Path, run: bool = False) -> dict[str, Sound]:
+    """Return where each recording lies; relative paths start at `base`.
+
+    With `run`, commands are taken for sounds too; they are called when they are listened to.
+    """
     sounds = {}
     for recording, (value, line) in read_table(path).items():
-        file, fault = _file_in(value)
-        sounds[recording] = Sound(base / file, fault and f"{path.name}, line {line}: {fault}")
+        sound = _sound(value, base, run)
+        told = sound.fault and f"{path.name}, line {line}: {sound.fault}"
+        sounds[recording] = sound._replace(fault=told)
     return sounds
 
 
@@ -81,6 +92,7 @@ def faults(sounds: dict[str, Sound]) -> dict[str, str]:
         folder = sound.path.parent
         if sound.fault:
             found[recording] = sound.fault
+        if sound.fault or sound.command:
             continue
         if folder not in names:
             names[folder] = set(os.listdir(folder)) if folder.is_dir() else set()
@@ -89,19 +101,31 @@ def faults(sounds: dict[str, Sound]) -> dict[str, str]:
     return found
 
 
-def _file_in(value: str) -> tuple[str, str]:
-    """The file that an entry of wav.scp names, and what is wrong with it."""
+def _sound(value: str, base: Path, run: bool) -> Sound:
+    """What an entry of wav.scp stands for, or what is wrong with it."""
     if not value:
-        return "", "names no file"
+        return Sound(base, "names no file")
     if ARCHIVE.search(value):
-        return "", f"is an archive ({value}); expected a sound file"
+        return Sound(base, f"is an archive ({value}); expected a sound file")
     if not value.endswith("|"):
-        return value, ""
+        return Sound(base / value)
+    if file := _decoded(value[:-1]):
+        return Sound(base / file)
+    if not run:
+        return Sound(
+            base,
+            f"is a command, which is never run unasked ({value}); write its output to a sound "
+            'file, or, if you trust it, read_kaldi(..., commands="run")',
+        )
+    command, fault = parsed(value[:-1].strip(), base)
+    return Sound(base, fault, command)
+
+
+def _decoded(command: str) -> str:
+    """The file that a command only decodes; empty for every other command."""
     try:
-        program, *words = shlex.split(value[:-1])
+        program, *words = shlex.split(command)
     except ValueError:
-        program, words = "", []
+        return ""
     files = [word for word in words if not FLAC_OPTIONS.fullmatch(word)]
-    if program == "flac" and len(files) == 1 and len(words) > 1:
-        return files[0], ""
-    return "", f"is a command, which is never run ({value}); write its output to a sound file"
+    return files[0] if program == "flac" and len(files) == 1 and len(words) > 1 else ""

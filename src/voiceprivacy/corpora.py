@@ -8,7 +8,7 @@ stands in `Corpus.notes`.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from voiceprivacy._audio import RATE, header_faults, read_audio
+from voiceprivacy._commands import Command
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 SILENCE = 5e-4
@@ -47,12 +48,16 @@ class Corpus:
         and ``detail``.
     notes
         What was kept with a doubt, same columns.
+    commands
+        Programs that may be called for sound, by the text that stands for them in ``path``; only
+        `voiceprivacy.kaldi.read_kaldi` gives any, when asked to. No other ``path`` is ever run.
     """
 
     name: str
     table: pd.DataFrame
     skipped: pd.DataFrame = field(default_factory=_report)
     notes: pd.DataFrame = field(default_factory=_report)
+    commands: Mapping[str, Command] = field(default_factory=dict)
 
     def __post_init__(self):
         twice = self.table["utterance"][self.table["utterance"].duplicated()]
@@ -75,7 +80,9 @@ class Corpus:
             If the file cannot be decoded or holds no samples or values that are no numbers.
         """
         utterance = self.table.iloc[row]
-        return read_audio(utterance["path"], utterance["start"], utterance["end"])
+        path = utterance["path"]
+        sound = self.commands[path].sound() if path in self.commands else None
+        return read_audio(path, utterance["start"], utterance["end"], sound=sound)
 
     def select(self, rows: np.ndarray) -> "Corpus":
         """Return the utterances that a boolean mask or an array of row numbers picks."""

@@ -2,7 +2,6 @@
 
 import shlex
 import shutil
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from voiceprivacy._anonymizer import BaseAnonymizer
 from voiceprivacy._audio import RATE, audio_packages, read_audio
+from voiceprivacy._commands import output_of
 from voiceprivacy.errors import VoicePrivacyError
 
 PLACES = ("{input}", "{output}")
@@ -71,24 +71,10 @@ class CommandAnonymizer(BaseAnonymizer):
             paths = {name: str(Path(folder, f"{name}.wav")) for name in ("input", "output")}
             soundfile.write(paths["input"], samples, RATE, subtype="FLOAT")
             known = paths | {"speaker": speaker, "utterance": utterance}
-            self._run([_filled(word, known) for word in self._words])
+            output_of([_filled(word, known) for word in self._words], self.timeout)
             if not Path(paths["output"]).is_file():
                 raise VoicePrivacyError(f"{self.name} ended well but wrote no {{output}}.")
             return read_audio(paths["output"], np.nan, np.nan)
-
-    def _run(self, words: list[str]) -> None:
-        """Run the program, or say in its own words why it failed."""
-        try:
-            done = subprocess.run(
-                words, capture_output=True, text=True, errors="replace", timeout=self.timeout
-            )
-        except subprocess.TimeoutExpired:
-            raise VoicePrivacyError(f"{self.name} did not end within {self.timeout:g} s.") from None
-        except OSError as error:
-            raise VoicePrivacyError(f"{self.name} cannot be run: {error.strerror}.") from error
-        if done.returncode:
-            last = " / ".join(done.stderr.strip().splitlines()[-3:]) or "nothing on stderr"
-            raise VoicePrivacyError(f"{self.name} ended with status {done.returncode}: {last}")
 
 
 def _filled(word: str, known: dict[str, str]) -> str:

@@ -209,7 +209,7 @@ def _keys(corpus: Corpus) -> list[str]:
 
 def _digest(path: str, start: float, end: float) -> str:
     place = Path(path).resolve()
-    state = place.stat() if place.exists() else None
+    state = place.stat() if os.path.exists(place) else None
     known = (str(place), start, end, state and (state.st_size, state.st_mtime_ns))
     return hashlib.sha256(repr(known).encode()).hexdigest()[:16]
 

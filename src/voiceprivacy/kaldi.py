@@ -7,7 +7,7 @@ nontarget).
 """
 
 import os
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy import _wav_scp
+from voiceprivacy._kaldi_trials import read_trials
 from voiceprivacy._kaldi_writing import write_kaldi
-from voiceprivacy._spk2utt import read_spk2utt, utf8_lines
+from voiceprivacy._spk2utt import read_spk2utt
 from voiceprivacy._wav_scp import Row, Sound, read_table
 from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -24,7 +25,6 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 __all__ = ["genders", "is_kaldi", "read_kaldi", "read_trials", "transcripts", "write_kaldi"]
 
 GENDERS = {"f": "female", "m": "male", "female": "female", "male": "male"}
-LABELS = ("target", "nontarget")
 
 
 def is_kaldi(folder: Path) -> bool:
@@ -42,7 +42,9 @@ def read_kaldi(
     base: str | os.PathLike | None = None,
     *,
     name: str = "",
+    like: str | os.PathLike | None = None,
     missing: str = "error",
+    commands: str = "refuse",
 ) -> Corpus:
     """Read a Kaldi data directory.
 
@@ -55,10 +57,18 @@ def read_kaldi(
         Where relative paths of ``wav.scp`` start; by default the working directory, as in Kaldi.
     name
         What figures call the corpus; by default the directory's name.
+    like
+        The directory that this one was made from: its ``utt2spk``, ``spk2utt`` and ``text`` stand
+        in for those that `folder` lacks, as anonymized data of the VoicePrivacy Challenges may.
     missing
         ``"error"`` refuses a directory whose tables name different utterances or whose sound
         cannot be had; ``"drop"`` keeps the utterances that all tables have, and reports the others
         in `Corpus.skipped`.
+    commands
+        ``"refuse"``, or ``"run"`` for tables that you trust: entries such as ``sox FILE -t wav -
+        |`` are then called whenever an utterance is listened to, in `base`, without a shell, for
+        at most 60 s, and what they write is decoded in memory. In `Corpus.table` the command
+        stands in ``path``; what looks for files there, such as `write_kaldi`, refuses it.
 
     Returns
     -------
@@ -69,25 +79,30 @@ def read_kaldi(
     ------
     VoicePrivacyError
         If a table is missing, damaged or has an id twice, or, with ``missing="error"``, if tables
-        do not belong together or entries of ``wav.scp`` are commands (other than ``flac -c -d -s
-        FILE |``, which is decoded without being run), archives, or files that do not exist.
+        do not belong together or entries of ``wav.scp`` are archives, files that do not exist,
+        commands (other than ``flac -c -d -s FILE |``, which is decoded without being run) or,
+        with ``commands="run"``, commands that need a shell or a program that is not here.
     """
     folder = Path(folder)
     if not folder.is_dir():
         raise VoicePrivacyError(f"{folder}: no such folder of Kaldi data.")
     if missing not in ("error", "drop"):
         raise VoicePrivacyError(f"missing={missing!r}; expected 'error' or 'drop'.")
-    speakers = _speakers(folder)
-    sounds, notes = _sounds(folder, Path.cwd() if base is None else Path(base))
+    if commands not in ("refuse", "run"):
+        raise VoicePrivacyError(f"commands={commands!r}; expected 'refuse' or 'run'.")
+    places = [folder] if like is None else [folder, Path(like)]
+    speakers = _speakers(places)
+    base = Path.cwd() if base is None else Path(base)
+    sounds, notes = _sounds(folder, base, commands == "run")
     pieces = _pieces(folder, sounds)
     tables = {"utt2spk": speakers, "segments" if _has(folder, "segments") else "wav.scp": pieces}
-    if _has(folder, "text"):
-        tables["text"] = read_table(folder / "text")
+    if text := _first(places, "text"):
+        tables["text"] = read_table(text)
     faults = _unheard(pieces, sounds) | _differences(tables)
     if faults and missing == "error":
         raise VoicePrivacyError(_told(folder, tables, faults))
     rows = [
-        (utterance, speakers[utterance], str(sounds[recording].path), start, end)
+        (utterance, speakers[utterance], sounds[recording].place, start, end)
         for utterance, (recording, start, end) in sorted(pieces.items())
         if utterance not in faults
     ]
@@ -99,6 +114,7 @@ def read_kaldi(
         pd.DataFrame(rows, columns=COLUMNS),
         pd.DataFrame(skipped, columns=REPORT_COLUMNS, dtype=str),
         pd.DataFrame(notes, columns=REPORT_COLUMNS, dtype=str),
+        {sound.place: sound.command for sound in sounds.values() if sound.command},
     )
 
 
@@ -115,7 +131,7 @@ def genders(folder: str | os.PathLike) -> pd.Series:
     folder = Path(folder)
     told = read_table(folder / "spk2gender") if _has(folder, "spk2gender") else {}
     listed_in = any(_has(folder, table) for table in ("utt2spk", "spk2utt"))
-    speakers = sorted(set(_speakers(folder).values()) if listed_in else told)
+    speakers = sorted(set(_speakers([folder]).values()) if listed_in else told)
     wrong = [f"{s} {row.value} (line {row.line})" for s, row in told.items() if not _gender(row)]
     if wrong:
         raise VoicePrivacyError(
@@ -131,50 +147,6 @@ def transcripts(folder: str | os.PathLike) -> dict[str, str]:
     return {u: row.value for u, row in read_table(Path(folder) / "text").items()}
 
 
-def read_trials(path: str | os.PathLike) -> pd.DataFrame:
-    """Read a Kaldi list of trials.
-
-    Parameters
-    ----------
-    path
-        A text file, one trial a line: enrolled speaker, trial utterance, ``target`` or
-        ``nontarget``.
-
-    Returns
-    -------
-    pandas.DataFrame
-        ``speaker``, ``utterance``, ``target`` (bool) and ``line``, in the file's order.
-
-    Raises
-    ------
-    VoicePrivacyError
-        If lines have another form or occur twice, told with their numbers. (The VoicePrivacy
-        Challenge's own scoring takes any other label than ``target`` for a nontarget.)
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise VoicePrivacyError(f"{path}: no such list of trials.")
-    rows, faults, seen = [], {}, set()
-    for number, line in enumerate(utf8_lines(path), 1):
-        words = line.split()
-        fault = _trial_fault(words, seen)
-        if fault:
-            faults.setdefault(fault, []).append(f"line {number}: {line.strip()}")
-        elif words:
-            seen.add(tuple(words[:2]))
-            rows.append((words[0], words[1], words[2] == "target", number))
-    if faults:
-        told = "; ".join(
-            f"{len(lines)} {fault} ({listed(lines)})" for fault, lines in faults.items()
-        )
-        raise VoicePrivacyError(
-            f"{path}: {told}. Expected: enrolled speaker, utterance, target or nontarget."
-        )
-    if not rows:
-        raise VoicePrivacyError(f"{path} lists no trial.")
-    return pd.DataFrame(rows, columns=["speaker", "utterance", "target", "line"])
-
-
 def _has(folder: Path, table: str) -> bool:
     return (folder / table).is_file()
 
@@ -183,26 +155,33 @@ def _gender(row: Row) -> str:
     return GENDERS.get(row.value.lower(), "")
 
 
-def _speakers(folder: Path) -> dict[str, str]:
+def _first(places: Iterable[Path], table: str) -> Path | None:
+    """The table in the first directory that has it."""
+    return next((place / table for place in places if _has(place, table)), None)
+
+
+def _speakers(places: list[Path]) -> dict[str, str]:
     """The speaker of every utterance; spk2utt is only read where there is no utt2spk."""
-    if not _has(folder, "utt2spk"):
-        if not _has(folder, "spk2utt"):
-            raise VoicePrivacyError(f"{folder} holds neither utt2spk nor spk2utt.")
-        return read_spk2utt(folder / "spk2utt")
-    table = read_table(folder / "utt2spk")
+    path = _first(places, "utt2spk")
+    if path is None:
+        other = _first(places, "spk2utt")
+        if other is None:
+            where = " and ".join(map(str, places))
+            raise VoicePrivacyError(f"{where} holds neither utt2spk nor spk2utt.")
+        return read_spk2utt(other)
+    table = read_table(path)
     wrong = [f"{u} (line {row.line})" for u, row in table.items() if len(row.value.split()) != 1]
     if wrong:
         raise VoicePrivacyError(
-            f"{folder / 'utt2spk'}: {len(wrong)} lines are no utterance and speaker: "
-            f"{listed(wrong)}."
+            f"{path}: {len(wrong)} lines are no utterance and speaker: {listed(wrong)}."
         )
     return {utterance: row.value for utterance, row in table.items()}
 
 
-def _sounds(folder: Path, base: Path) -> tuple[dict[str, Sound], list[tuple]]:
+def _sounds(folder: Path, base: Path, run: bool) -> tuple[dict[str, Sound], list[tuple]]:
     """Where recordings lie, and a note if it is not where wav.scp says."""
     scp = folder / "wav.scp"
-    sounds = _wav_scp.read_wav_scp(scp, base) if scp.is_file() else {}
+    sounds = _wav_scp.read_wav_scp(scp, base, run) if scp.is_file() else {}
     if len(_wav_scp.faults(sounds)) < len(sounds) or not (folder / "wav").is_dir():
         if not sounds:
             raise VoicePrivacyError(f"{folder} holds neither a wav.scp nor sound below wav/.")
@@ -280,16 +259,3 @@ def _told(
         f"{folder}: {'; '.join(sentences)}. Mend the tables (relative paths start where the "
         "command is called), or leave out what is not whole (missing: drop)."
     )
-
-
-def _trial_fault(words: list[str], seen: set[tuple[str, ...]]) -> str:
-    """What is wrong with one line of a trial list; empty for a good one and for a blank line."""
-    if not words:
-        return ""
-    if len(words) != 3:
-        return "lines without three words"
-    if words[0] in ("0", "1", "target", "nontarget") and words[2] not in LABELS:
-        return "lines with the label first (VoxCeleb's order)"
-    if words[2] not in LABELS:
-        return "lines with another label"
-    return "trials listed before" if tuple(words[:2]) in seen else ""
