@@ -13,46 +13,22 @@ from pathlib import Path
 
 import pandas as pd
 
+from voiceprivacy._challenge import (
+    EVALUATED,
+    SUBSETS,
+    TRAIN,
+    UTTERANCES,
+    Subset,
+    counted,
+    named,
+    put_together,
+)
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import PAPER_CORPUS
-from voiceprivacy.kaldi import GENDERS, genders, read_kaldi, read_trials
+from voiceprivacy.kaldi import read_kaldi
 
-# Utterances of each set, as the VoicePrivacy Challenge 2024 defines them.
-UTTERANCES = {
-    "train-clean-360": 104_014,
-    "libri_dev_enrolls": 343,
-    "libri_dev_trials_f": 1_018,
-    "libri_dev_trials_m": 960,
-    "libri_test_enrolls": 438,
-    "libri_test_trials_f": 734,
-    "libri_test_trials_m": 762,
-}
-TRAIN, *EVALUATED = UTTERANCES
-SUBSETS = ("dev", "test")
-# A system may lose a few utterances; a tree with less than this share is not the challenge's data.
-WHOLE = 0.99
-
-
-@dataclass(frozen=True, eq=False)
-class Subset:
-    """What one subset is evaluated on.
-
-    Parameters
-    ----------
-    enrolment, trials
-        The utterances of both sides; trials of women and men together.
-    trial_list
-        ``speaker``, ``utterance``, ``target``, ``line`` (with its file); None stands for every
-        same-sex trial, `voiceprivacy.verification.same_sex_trials`.
-    genders
-        Speaker to ``"female"`` or ``"male"``.
-    """
-
-    enrolment: Corpus
-    trials: Corpus
-    trial_list: pd.DataFrame | None
-    genders: dict[str, str]
+__all__ = ["SUBSETS", "Subset", "VpacSystem", "vpac"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +90,11 @@ def vpac(
     lists = {n: _list(folders[n], places[0] / n) for n in EVALUATED if "_trials_" in n}
     _refuse_missing(data, folders, lists, places[0])
     sets = {name: _read(folder, missing) for name, folder in folders.items()}
-    counts = pd.DataFrame(
-        {"utterances": {name: len(corpus) for name, corpus in sets.items()}, "expected": UTTERANCES}
-    )
-    name = f"{PAPER_CORPUS['SRC']}, {system}"
-    if (counts["utterances"] < WHOLE * counts["expected"]).any():
-        name = f"part of the {name}"
+    counts = counted(sets, UTTERANCES)
+    name = named(f"{PAPER_CORPUS['SRC']}, {system}", counts)
     sets = {key: replace(corpus, name=name) for key, corpus in sets.items()}
-    subsets = {subset: _subset(subset, folders, sets, lists) for subset in SUBSETS}
+    places = {name: [folder] for name, folder in folders.items()}
+    subsets = {subset: put_together(subset, sets, lists, places) for subset in SUBSETS}
     return VpacSystem(name, sets[TRAIN], subsets, counts)
 
 
@@ -172,44 +145,3 @@ def _read(folder: Path, missing: str) -> Corpus:
     if any((folder / table).is_file() for table in ("utt2spk", "spk2utt")):
         return read_kaldi(folder, missing=missing)
     return read_folder(folder / "wav" if (folder / "wav").is_dir() else folder)
-
-
-def _subset(
-    subset: str,
-    folders: Mapping[str, Path],
-    sets: Mapping[str, Corpus],
-    lists: Mapping[str, Path],
-) -> Subset:
-    """Dev or test: both sides, the list of trials, and who is female and male."""
-    enrolls = f"libri_{subset}_enrolls"
-    sides = {letter: f"libri_{subset}_trials_{letter}" for letter in "fm"}
-    parts, gender = [], {}
-    for letter, name in sides.items():
-        trials = read_trials(lists[name])
-        parts.append(trials.assign(line=[f"{name}/trials:{line}" for line in trials["line"]]))
-        _note_gender(gender, [*sets[name].table["speaker"], *trials["speaker"]], letter, name)
-    for name in (enrolls, *sides.values()):
-        if (folders[name] / "spk2gender").is_file():
-            told = genders(folders[name])
-            for letter in "fm":
-                known = told.index[told == GENDERS[letter]]
-                _note_gender(gender, known, letter, f"{name}/spk2gender")
-    female, male = (sets[name] for name in sides.values())
-    trials = replace(
-        female,
-        table=pd.concat([female.table, male.table]),
-        skipped=pd.concat([female.skipped, male.skipped], ignore_index=True),
-        notes=pd.concat([female.notes, male.notes], ignore_index=True),
-    )
-    return Subset(sets[enrolls], trials, pd.concat(parts, ignore_index=True), gender)
-
-
-def _note_gender(gender: dict[str, str], speakers: list[str], letter: str, where: str) -> None:
-    """Add speakers of one gender, refusing those known under the other."""
-    other = sorted({s for s in speakers if gender.get(s, GENDERS[letter]) != GENDERS[letter]})
-    if other:
-        raise VoicePrivacyError(
-            f"{where} has {len(other)} speakers as {GENDERS[letter]} that another set has as the "
-            f"other gender: {listed(other)}."
-        )
-    gender.update(dict.fromkeys(speakers, GENDERS[letter]))
