@@ -236,15 +236,14 @@ def test_both_rules_and_all_averages_are_in_the_table():
     assert table[COUNTS].to_numpy().tolist() == [[3, 3], [1, 2], [4, 5], [1, 1], [1, 1], [5, 6]]
 
 
-def test_conditions_are_told_from_the_suffixes(data):
+def test_conditions_are_told_from_the_suffixes(data, tmp_path):
     original, copy = read_vpc(data), anonymized(data)
     assert isinstance(LogMel(), Extractor)
-    found = {
-        verify_vpc(trials, LogMel(), enrolment=enrolment).condition
-        for trials in (original, copy)
-        for enrolment in (None, original, copy)
-    }
-    assert found == {"oo", "ao", "aa", "oa"}
+    sides = {"o": original, "a": copy}
+    for enrolled, tried in ("oo", "oa", "ao", "aa"):
+        found = verify_vpc(sides[tried], LogMel(), enrolment=sides[enrolled], store=tmp_path / "s")
+        assert found.condition == enrolled + tried
+    assert verify_vpc(copy, LogMel(), store=tmp_path / "s").condition == "aa"
     other = anonymized(data, "_nac")
     with pytest.raises(VoicePrivacyError, match="'_nac' and trials '_mcadams' are of two systems"):
         verify_vpc(copy, LogMel(), enrolment=other)
@@ -295,12 +294,8 @@ def librispeech(shared_data, tmp_path_factory):
 
 
 def test_real_readers_are_told_apart_and_averages_are_means(librispeech):
-    data = read_vpc(librispeech)
-    verification = verify_vpc(data, LogMel())
+    verification = verify_vpc(read_vpc(librispeech), LogMel())
     table = eer_table(verification).set_index(["subset", "gender"])
-    pd.testing.assert_frame_equal(table.reset_index()[table.columns], evaluate_vpc(data, LogMel())[
-        table.columns
-    ])  # fmt: skip
     for one in verification.cells:
         scores = one.scores[one.target], one.scores[one.tested & ~one.target]
         expected = speechbrain_eer(*scores), rocch_eer(*scores)

@@ -21,7 +21,13 @@ from voiceprivacy.corpora import LIBRISPEECH_NAME, REPORT_COLUMNS, Corpus, read_
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.speakers import checked_speakers
 
-__all__ = ["is_librispeech", "librispeech_speakers", "librispeech_transcripts", "read_librispeech"]
+__all__ = [
+    "is_librispeech",
+    "librispeech_speakers",
+    "librispeech_transcripts",
+    "read_librispeech",
+    "speakers_file",
+]
 
 SPEAKERS = "SPEAKERS.TXT"
 FORM = "<subset>/<reader>/<chapter>/<reader>-<chapter>-<utterance>.flac"
@@ -139,6 +145,11 @@ def librispeech_speakers(root: str | os.PathLike) -> pd.DataFrame:
     )
     checked = checked_speakers(table, ["gender"], source=str(path))
     return checked.assign(subset=table["subset"], minutes=table["minutes"])
+
+
+def speakers_file(root: str | os.PathLike) -> Path | None:
+    """Return where ``SPEAKERS.TXT`` is, or None if there is none."""
+    return _speakers_file(_folders(Path(root)))
 
 
 def librispeech_transcripts(

@@ -14,6 +14,7 @@ COMMANDS = (
     "attack",
     "augment",
     "census",
+    "corpus",
     "evaluate",
     "isolate",
     "report",
