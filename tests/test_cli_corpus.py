@@ -128,7 +128,7 @@ def test_librispeech_has_its_readers_genders(tmp_path):
     done = check(root)
     assert done.exit_code == 0, done.output
     assert "LibriSpeech folder." in done.output
-    assert "Mind: 2 unknown gender" in done.output
+    assert f"Mind: 2 unknown gender ('{root / 'dev-clean' / '84'}', " in done.output
     assert "there is no SPEAKERS.TXT" in done.output
     (root / "SPEAKERS.TXT").write_text(
         "84 | F | dev-clean | 8 | Name\n85 | M | dev-clean | 8 | N\n"

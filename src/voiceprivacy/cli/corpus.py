@@ -116,7 +116,7 @@ def _tell(problems: pd.DataFrame, report: Path | None) -> None:
     for (use, reason), own in problems.groupby(["use", "reason"], sort=True):
         first = own.iloc[0]
         heading = "Cannot be used" if use == "no" else "Mind"
-        ids = own["utterance"].where(own["utterance"] != "", own["set"])
+        ids = [row.utterance or row.path or row.set for row in own.itertuples()]
         click.echo(f"{heading}: {len(own):,} {reason} ({listed(ids, 3)}). First: {first['detail']}")
     lost = int((problems["use"] == "no").sum())
     if lost:
