@@ -251,8 +251,9 @@ def test_a_broken_anonymizer_stops_the_run_with_its_name(corpus, tmp_path):
         def anonymize(self, audio_data):
             return np.repeat(audio_data, 3)
 
+    # Of several workers' errors any may be the first.
     with pytest.raises(
-        VoicePrivacyError, match=r"Slow.anonymize returned 24000 samples for .*'00'"
+        VoicePrivacyError, match=r"Slow.anonymize returned 24000 samples for .*'0\d'"
     ):
         anonymized(corpus, Slow(), tmp_path / "out", workers=2)
 

@@ -4,10 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy._conversion import Job
 from voiceprivacy._words import NO_WORDS_COLUMNS, report, word_table
 from voiceprivacy.augment import augment
-from voiceprivacy.corpora import read_folder
+from voiceprivacy.corpora import Utterance, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.segmentation import Segmentation
 from voiceprivacy.segreconcat import SegReConcat
@@ -106,7 +105,7 @@ def test_the_result_reads_as_a_folder_of_the_same_speakers(tmp_path):
 def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
     corpus, words = speech(tmp_path / "in")
     augment(corpus, words, SegReConcat("rr"), tmp_path / "whole")
-    heard, real = [], Job.samples
+    heard, real = [], Utterance.samples
 
     def samples(self):
         if len(heard) == 4:
@@ -115,7 +114,7 @@ def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
         heard.append(self.utterance)
         return real(self)
 
-    monkeypatch.setattr(Job, "samples", samples)
+    monkeypatch.setattr(Utterance, "samples", samples)
     with pytest.raises(KeyboardInterrupt):
         augment(corpus, words, SegReConcat("rr"), tmp_path / "out")
     assert not (tmp_path / "out" / "utterances.csv").exists()

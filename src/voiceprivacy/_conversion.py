@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 import pandas as pd
 
-from voiceprivacy._audio import RATE, audio_packages, read_audio
-from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus
+from voiceprivacy._audio import RATE, audio_packages
+from voiceprivacy.corpora import COLUMNS, REPORT_COLUMNS, Corpus, Utterance
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
 
@@ -24,23 +24,30 @@ UTTERANCES = "utterances.csv"
 
 @dataclass(frozen=True)
 class Job:
-    """An utterance, where it comes from and where it goes to."""
+    """An utterance, and the file that it goes to."""
 
-    utterance: str
-    speaker: str
-    source: Path
-    start: float
-    end: float
+    said: Utterance
     path: Path
+
+    @property
+    def utterance(self) -> str:
+        """Its id."""
+        return self.said.utterance
+
+    @property
+    def speaker(self) -> str:
+        """Who speaks."""
+        return self.said.speaker
+
+    @property
+    def source(self) -> Path:
+        """The file that holds the sound."""
+        return Path(self.said.path)
 
     @property
     def is_done(self) -> bool:
         """Whether the file was written after its source."""
         return self.path.exists() and self.path.stat().st_mtime >= self.source.stat().st_mtime
-
-    def samples(self) -> np.ndarray:
-        """What is to be changed, see `voiceprivacy._audio.read_audio`."""
-        return read_audio(self.source, self.start, self.end)
 
 
 @dataclass(frozen=True)
@@ -61,10 +68,7 @@ def jobs(corpus: Corpus, out: Path) -> list[Job]:
     VoicePrivacyError
         If the folder holds what is to be read, or two utterances would become one file.
     """
-    todo = [
-        Job(utterance, speaker, Path(path), start, end, out / _place(utterance, speaker))
-        for utterance, speaker, path, start, end in corpus.table[COLUMNS].itertuples(index=False)
-    ]
+    todo = [Job(u, out / _place(u.utterance, u.speaker)) for u in corpus.utterances()]
     inside = [job.source for job in todo if job.source.resolve().is_relative_to(out.resolve())]
     if inside:
         raise VoicePrivacyError(

@@ -101,7 +101,7 @@ def _done(anonymizer: BaseAnonymizer, strict: bool, job: Job) -> Outcome:
     try:
         if job.is_done:
             return conversion.found(job.path)
-        samples = job.samples()
+        samples = job.said.samples()
     except (VoicePrivacyError, OSError) as error:
         return Outcome(reason="unreadable", detail=str(error))
     try:

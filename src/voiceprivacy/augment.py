@@ -100,7 +100,7 @@ def _done(method: SegReConcat, item: tuple[Job, np.ndarray]) -> Outcome:
     try:
         if job.is_done and _told(before := conversion.found(job.path))["words"] == words:
             return before
-        samples = job.samples()
+        samples = job.said.samples()
     except (VoicePrivacyError, OSError) as error:
         return Outcome(reason="unreadable", detail=str(error))
     try:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,22 @@ REPORT_COLUMNS = ["utterance", "path", "reason", "detail"]
 
 def _report(rows: Iterable[tuple[str, Path, str, str]] = ()) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=REPORT_COLUMNS, dtype=str)
+
+
+class Utterance(NamedTuple):
+    """A row of `Corpus.table`, with all that another process needs to hear it."""
+
+    utterance: str
+    speaker: str
+    path: str
+    start: float
+    end: float
+    command: Command | None = None
+
+    def samples(self) -> np.ndarray:
+        """Return the samples, see `Corpus.audio`."""
+        sound = None if self.command is None else self.command.sound()
+        return read_audio(self.path, self.start, self.end, sound=sound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +96,12 @@ class Corpus:
         VoicePrivacyError
             If the file cannot be decoded or holds no samples or values that are no numbers.
         """
-        utterance = self.table.iloc[row]
-        path = utterance["path"]
-        sound = self.commands[path].sound() if path in self.commands else None
-        return read_audio(path, utterance["start"], utterance["end"], sound=sound)
+        return self.select([row]).utterances()[0].samples()
+
+    def utterances(self) -> list[Utterance]:
+        """Return all rows, each to be heard by itself."""
+        rows = self.table[COLUMNS].itertuples(index=False, name=None)
+        return [Utterance(*row, self.commands.get(row[2])) for row in rows]
 
     def select(self, rows: np.ndarray) -> "Corpus":
         """Return the utterances that a boolean mask or an array of row numbers picks."""

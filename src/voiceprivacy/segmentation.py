@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import pandas as pd
 
-from voiceprivacy._audio import read_audio
 from voiceprivacy._mapping import mapped
 from voiceprivacy._pocketsphinx import PocketSphinxRecogniser
 from voiceprivacy._repairs import MINIMUM, RULES, repaired
@@ -30,7 +29,7 @@ from voiceprivacy._words import (
     report,
     word_table,
 )
-from voiceprivacy.corpora import COLUMNS, SILENCE, Corpus
+from voiceprivacy.corpora import SILENCE, Corpus, Utterance
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.parts import Arrays, Parts
 
@@ -103,9 +102,8 @@ def segment(
     VoicePrivacyError
         If the recogniser failed on every utterance that it was asked about.
     """
-    todo = corpus.table[COLUMNS].itertuples(index=False, name=None)
     do = partial(_heard, _parts(store, recogniser), recogniser)
-    heard = mapped(do, todo, workers=workers, progress=progress)
+    heard = mapped(do, corpus.utterances(), workers=workers, progress=progress)
     words, repairs, without = [], [], []
     for utterance, outcome in zip(corpus.table["utterance"], heard, strict=True):
         if isinstance(outcome, Unheard):
@@ -176,20 +174,17 @@ class Unheard(NamedTuple):
     detail: str
 
 
-def _heard(
-    parts: Parts, recogniser: Recogniser, item: tuple[str, str, str, float, float]
-) -> Heard | Unheard:
-    """Ask about one utterance, a row of a corpus's table."""
-    utterance, _, path, start, end = item
+def _heard(parts: Parts, recogniser: Recogniser, said: Utterance) -> Heard | Unheard:
+    """Ask about one utterance."""
     try:
-        samples = read_audio(path, start, end)
+        samples = said.samples()
     except VoicePrivacyError as error:
         return Unheard("unreadable", str(error))
     amplitude = np.abs(samples).mean()
     if amplitude < SILENCE:
         return Unheard("silent", f"{amplitude:.1e} mean amplitude")
     try:
-        return Heard(_found(parts, recogniser, samples, utterance), len(samples))
+        return Heard(_found(parts, recogniser, samples, said.utterance), len(samples))
     except Exception as error:  # whatever a recogniser raises, it concerns one utterance
         return Unheard("failed", f"{type(error).__name__}: {error}")
 
