@@ -1,20 +1,18 @@
 """Download of the official tables of one district from Nomis and the ONS Open Geography Portal."""
 
 import csv
-import http.client
 import io
 import json
 import os
-import time
 import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from tqdm import tqdm
 
+from voiceprivacy._http import PassingFault, faults_that_pass, opened, retried
 from voiceprivacy.census.codes import explain_codes, level_of
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
@@ -41,10 +39,6 @@ _TABLES = (
 _LOOKUP_FIELDS = ("OA21CD", "LSOA21CD", "LSOA21NM", "MSOA21CD", "MSOA21NM", "LAD22CD", "LAD22NM")
 
 Answer = TypeVar("Answer")
-
-
-class _PassingFault(Exception):
-    """A fault that may pass, so the request is made again."""
 
 
 def fetch(
@@ -172,10 +166,10 @@ def _nomis_page(url: str, before: int) -> Callable[[bytes], list[list[str]]]:
     def read(body: bytes) -> list[list[str]]:
         text = body.decode("utf-8-sig", errors="replace")
         if text.lstrip().startswith("<"):
-            raise _PassingFault("the answer is a web page, not a table")
+            raise PassingFault("the answer is a web page, not a table")
         rows = [row for row in csv.reader(io.StringIO(text)) if row]
         if not rows or "RECORD_COUNT" not in rows[0]:
-            raise _PassingFault("the answer is no table")
+            raise PassingFault("the answer is no table")
         if len(rows) == 1:
             raise VoicePrivacyError(
                 f"{url} answered with a heading but no rows: Nomis knows no such area or table."
@@ -183,7 +177,7 @@ def _nomis_page(url: str, before: int) -> Callable[[bytes], list[list[str]]]:
         announced = int(rows[1][rows[0].index("RECORD_COUNT")])
         expected = min(PAGE, announced - before)
         if len(rows) - 1 != expected:
-            raise _PassingFault(f"{len(rows) - 1} rows came where {expected} were announced")
+            raise PassingFault(f"{len(rows) - 1} rows came where {expected} were announced")
         return rows
 
     return read
@@ -214,9 +208,9 @@ def _json(body: bytes) -> dict:
     try:
         answer = json.loads(body)
     except ValueError:
-        raise _PassingFault("the answer is not JSON") from None
+        raise PassingFault("the answer is not JSON") from None
     if "error" in answer:
-        raise _PassingFault(f"the server reports {answer['error'].get('message')!r}")
+        raise PassingFault(f"the server reports {answer['error'].get('message')!r}")
     return answer
 
 
@@ -224,7 +218,7 @@ def _lookup_page(expected: int) -> Callable[[bytes], list[list[str]]]:
     def read(body: bytes) -> list[list[str]]:
         features = _json(body).get("features", [])
         if len(features) != expected:
-            raise _PassingFault(f"{len(features)} rows came where {expected} were announced")
+            raise PassingFault(f"{len(features)} rows came where {expected} were announced")
         return [[feature["attributes"][name] for name in _LOOKUP_FIELDS] for feature in features]
 
     return read
@@ -237,26 +231,13 @@ class _Client:
         self.attempts, self.wait, self.timeout = attempts, wait, timeout
 
     def get(self, url: str, read: Callable[[bytes], Answer]) -> Answer:
-        for attempt in range(self.attempts):
-            if attempt:
-                time.sleep(self.wait * 2 ** (attempt - 1))
-            try:
-                return read(self._body(url))
-            except (_PassingFault, OSError, http.client.HTTPException) as fault:
-                last = fault
-        raise VoicePrivacyError(
-            f"{url} failed {self.attempts} times, the last time because: {last}. What was finished "
-            "is kept; run the same command again later."
-        )
+        return retried(lambda: read(self._body(url)), url, self.attempts, self.wait)
 
     def _body(self, url: str) -> bytes:
-        request = urllib.request.Request(url, headers={"User-Agent": "voiceprivacy"})
         try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as response:
+            with opened(url, self.timeout) as response, faults_that_pass():
                 return response.read()
         except urllib.error.HTTPError as error:
-            if error.code == 429 or error.code >= 500:
-                raise
             raise VoicePrivacyError(
                 f"{url} was refused with {error.code} {error.reason}: the server does not know "
                 "this query. Check the district code and the addresses."
