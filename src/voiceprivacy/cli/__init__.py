@@ -15,6 +15,7 @@ COMMANDS = (
     "augment",
     "census",
     "corpus",
+    "download",
     "evaluate",
     "isolate",
     "report",
