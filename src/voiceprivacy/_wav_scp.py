@@ -58,6 +58,17 @@ def read_table(path: Path) -> dict[str, Row]:
     return table
 
 
+def read_utt2spk(path: Path) -> dict[str, str]:
+    """Return the speaker of every utterance, in the order of the file."""
+    table = read_table(path)
+    wrong = [f"{u} (line {row.line})" for u, row in table.items() if len(row.value.split()) != 1]
+    if wrong:
+        raise VoicePrivacyError(
+            f"{path}: {len(wrong)} lines are no utterance and speaker: {listed(wrong)}."
+        )
+    return {utterance: row.value for utterance, row in table.items()}
+
+
 def read_wav_scp(path: Path, base: Path, run: bool = False) -> dict[str, Sound]:
     """Return where each recording lies; relative paths start at `base`.
 

@@ -1,34 +1,48 @@
 """Utterance embeddings: ids, speakers and one matrix, and the files they travel in.
 
-A file is chosen by its suffix:
+A file is chosen by its suffix, a folder by what it holds:
 
 ======================  ==========================================================================
 ``.h5``, ``.hdf5``      SIDEKIT style: one dataset per utterance, named by its id, of shape
-                        (d,) or (1, d); the speakers stand in a text file ``spk2utt`` in the same
-                        folder (Kaldi: speaker, then its utterances, one speaker a line)
+                        (d,) or (1, d); the speakers in a table (below)
 ``.npz``                arrays ``utterances``, ``speakers`` and ``matrix``; or one array per
-                        utterance with a ``spk2utt``, as above
+                        utterance, the speakers in a table
 ``.parquet``            columns ``utterance``, ``speaker`` and ``embedding`` (a list of numbers)
-a folder                one that holds ``xvector.h5``, ``xvectors.h5``, ``xvector.npz`` or
-                        ``xvectors.npz`` beside its ``spk2utt``
+``.ark``, ``.scp``      Kaldi's archives of vectors, as WeSpeaker and SIDEKIT's
+                        ``extract_xvectors.py`` write them, binary or text; the speakers in a
+                        table. An ``.ark`` is written with its ``.scp``, ``utt2spk`` and
+                        ``spk2utt``
+``.npy``                read only: a matrix, and ``NAME.txt`` with an id a line (and its speaker,
+                        or else a table)
+``speaker_vectors.pt``  read only: the cache of the VoicePrivacy Challenge's evaluation
+                        (``emb_xvect/<dataset>/utt-level`` or ``spk-level``); needs torch
+a folder                such a cache; one with ``xvector`` or ``xvectors`` as ``.h5``, ``.npz`` or
+                        ``.scp``; one with an archive, or numbered archives; one with a ``.npy``
+                        an utterance
 ======================  ==========================================================================
+
+A table of speakers is Kaldi's ``spk2utt`` (speaker, then its utterances, one speaker a line) or
+else ``utt2spk`` (utterance, speaker), in the folder of the vectors.
 
 For many utterances prefer npz or parquet: HDF5 opens one dataset per utterance. 220,000 vectors of
 256 numbers take about half a minute to read or write as HDF5, and 1 to 4 s otherwise.
 """
 
 import os
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from voiceprivacy import _embedding_formats as formats
+from voiceprivacy._embedding_formats.speaker_tables import joined
 from voiceprivacy.errors import VoicePrivacyError, listed
 
-FOLDER_NAMES = ("xvector.h5", "xvectors.h5", "xvector.npz", "xvectors.npz")
+LONG_ID = re.compile(r"(?P<short>spk-[a-z]-\d+)-(?P=short)-.+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +106,11 @@ class Embeddings:
         """Numbers in one embedding, d."""
         return self.matrix.shape[1]
 
+    @property
+    def norms(self) -> np.ndarray:
+        """The L2 norm of every embedding, float64, shape (n,)."""
+        return np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
+
     def select(self, rows: np.ndarray) -> "Embeddings":
         """Return the rows that a boolean mask (n,) or an array of row numbers picks."""
         rows = np.asarray(rows)
@@ -116,8 +135,7 @@ class Embeddings:
 
     def normalised(self) -> "Embeddings":
         """Return the same with every embedding scaled to L2 norm 1."""
-        norms = np.sqrt(np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64))
-        unit = self.matrix / norms[:, None].astype(np.float32)
+        unit = self.matrix / self.norms[:, None].astype(np.float32)
         return Embeddings(self.utterances, self.speakers, unit)
 
 
@@ -146,24 +164,58 @@ def concatenate(parts: Sequence[Embeddings]) -> Embeddings:
     )
 
 
-def read_embeddings(path: str | os.PathLike) -> Embeddings:
+def short_speakers(embeddings: Embeddings) -> Embeddings:
+    """Shorten speaker ids that say themselves twice, as some x-vector folders of Common Voice do.
+
+    Others stay as they are. (The side-information paper's code keeps the first three parts of any
+    id.)
+
+    Raises
+    ------
+    VoicePrivacyError
+        If two speakers would become one.
+
+    Examples
+    --------
+    >>> long = Embeddings(["u"], ["spk-f-65389-spk-f-65389-common-voice-en"], [[1, 0]])
+    >>> short_speakers(long).speakers.tolist()
+    ['spk-f-65389']
+    """
+    long = np.unique(embeddings.speakers).tolist()
+    short = {name: LONG_ID.sub(r"\g<short>", name) for name in long}
+    shared = [name for name, count in Counter(short.values()).items() if count > 1]
+    if shared:
+        raise VoicePrivacyError(
+            f"{len(shared)} short ids would stand for several speakers: {listed(shared)}; "
+            "keep the long ids."
+        )
+    return replace(embeddings, speakers=[short[name] for name in embeddings.speakers.tolist()])
+
+
+def read_embeddings(
+    path: str | os.PathLike, speakers: str | os.PathLike | None = None
+) -> Embeddings:
     """Read embeddings from a file or folder in one of the formats above.
 
     Parameters
     ----------
     path
-        The HDF5, npz or parquet file, or a folder that holds one under a known name.
+        The file, or a folder that holds one kind of embeddings.
+    speakers
+        A ``utt2spk`` or ``spk2utt`` (so named) that tells the speakers in place of what lies with
+        the vectors; it may be that of a larger corpus.
 
     Raises
     ------
     VoicePrivacyError
-        If the file is missing, damaged or of unknown kind, if vectors and ``spk2utt`` do not
+        If the file is missing, damaged or of unknown kind, if vectors and speakers do not
         belong together, if vectors have several dimensions, or if `Embeddings` refuses them.
 
     Notes
     -----
-    Order of rows: from HDF5 that of ``spk2utt``, otherwise that of the file. Ids are text
-    everywhere: ``0012``, ``NA`` and ``12e5`` stay what they are.
+    Order of rows: that of the table where speakers stand in one, otherwise that of the file. Ids
+    are text everywhere: ``0012``, ``NA`` and ``12e5`` stay what they are. Nothing that a file
+    holds is ever run: no pickled object, no command.
 
     Examples
     --------
@@ -173,56 +225,39 @@ def read_embeddings(path: str | os.PathLike) -> Embeddings:
     >>> read_embeddings(path).utterances.tolist()
     ['0012']
     """
-    path = _file(Path(path))
+    table = None if speakers is None else Path(speakers)
     try:
-        utterances, speakers, matrix = _format(path).read(path)
+        kind, path = formats.found(Path(path))
+        utterances, found, matrix = kind.read(path, table)
         if not len(utterances):
             raise VoicePrivacyError("holds no utterance.")
-        return Embeddings(utterances, speakers, matrix)
+        embeddings = Embeddings(utterances, found, matrix)
+        return embeddings if table is None else _with_speakers(embeddings, table)
     except VoicePrivacyError as error:
         raise VoicePrivacyError(f"{path}: {error}") from error
 
 
+def _with_speakers(embeddings: Embeddings, table: Path) -> Embeddings:
+    """The same, the speakers those of a table."""
+    return Embeddings(*joined(Path(), embeddings.utterances.tolist(), embeddings.matrix, table))
+
+
 def write_embeddings(embeddings: Embeddings, path: str | os.PathLike) -> None:
-    """Write embeddings whole, in the format of the suffix; HDF5 writes ``spk2utt`` beside it.
+    """Write embeddings whole, in the format of the suffix, with what belongs to it (above).
 
     Raises
     ------
     VoicePrivacyError
-        If the suffix is unknown; for HDF5 also if an id cannot stand in ``spk2utt`` (blanks) or
-        as a dataset's name, or if the folder's ``spk2utt`` belongs to another file.
+        If the suffix is unknown or one that is only read; for HDF5 and Kaldi's archives also if
+        an id cannot stand in a table (blanks) or as a dataset's name, or if the folder's
+        ``spk2utt`` belongs to another file.
     """
     path = Path(path)
     try:
-        _format(path).write(path, embeddings.utterances, embeddings.speakers, embeddings.matrix)
+        write = formats.written_as(path).write
+        write(path, embeddings.utterances, embeddings.speakers, embeddings.matrix)
     except VoicePrivacyError as error:
         raise VoicePrivacyError(f"{path}: {error}") from error
-
-
-def _format(path: Path) -> "formats.Format":
-    """The format that goes with a suffix."""
-    try:
-        return formats.BY_SUFFIX[path.suffix.lower()]
-    except KeyError:
-        raise VoicePrivacyError(
-            f"unknown suffix {path.suffix!r}; expected one of {', '.join(formats.BY_SUFFIX)}."
-        ) from None
-
-
-def _file(path: Path) -> Path:
-    """The file itself, or the one of a known name in a folder."""
-    if path.is_file():
-        return path
-    if not path.is_dir():
-        raise VoicePrivacyError(f"{path}: no such file or folder of embeddings.")
-    found = [path / name for name in FOLDER_NAMES if (path / name).is_file()]
-    if len(found) != 1:
-        held = f"holds {listed(file.name for file in found)}" if found else "holds none"
-        raise VoicePrivacyError(
-            f"{path}: expected exactly one of {', '.join(FOLDER_NAMES)} in this folder; it {held}. "
-            "Name the file itself."
-        )
-    return found[0]
 
 
 def _ids(values: Sequence[str], what: str) -> np.ndarray:

@@ -169,13 +169,7 @@ def _speakers(places: list[Path]) -> dict[str, str]:
             where = " and ".join(map(str, places))
             raise VoicePrivacyError(f"{where} holds neither utt2spk nor spk2utt.")
         return read_spk2utt(other)
-    table = read_table(path)
-    wrong = [f"{u} (line {row.line})" for u, row in table.items() if len(row.value.split()) != 1]
-    if wrong:
-        raise VoicePrivacyError(
-            f"{path}: {len(wrong)} lines are no utterance and speaker: {listed(wrong)}."
-        )
-    return {utterance: row.value for utterance, row in table.items()}
+    return _wav_scp.read_utt2spk(path)
 
 
 def _sounds(folder: Path, base: Path, run: bool) -> tuple[dict[str, Sound], list[tuple]]:

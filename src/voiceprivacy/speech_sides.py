@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from voiceprivacy import _embedding_formats as formats
 from voiceprivacy.corpora import Corpus, checked
-from voiceprivacy.embeddings import FOLDER_NAMES, Embeddings, read_embeddings
+from voiceprivacy.embeddings import Embeddings, read_embeddings
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.kaldi import read_speech
 
@@ -90,7 +91,7 @@ def is_speech(data: Data) -> bool:
     if not isinstance(data, str | os.PathLike):
         return isinstance(data, Corpus)
     path = Path(data)
-    return not (path.is_file() or any((path / name).is_file() for name in FOLDER_NAMES))
+    return not (path.is_file() or formats.holds_embeddings(path))
 
 
 def _read(data: Data, part: str, progress: bool) -> Side:

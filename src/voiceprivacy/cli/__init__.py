@@ -16,6 +16,7 @@ COMMANDS = (
     "census",
     "corpus",
     "download",
+    "embeddings",
     "evaluate",
     "isolate",
     "report",
