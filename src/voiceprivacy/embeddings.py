@@ -42,7 +42,7 @@ from voiceprivacy import _embedding_formats as formats
 from voiceprivacy._embedding_formats.speaker_tables import joined
 from voiceprivacy.errors import VoicePrivacyError, listed
 
-LONG_ID = re.compile(r"(?P<short>spk-[a-z]-\d+)-(?P=short)-.+")
+LONG_ID = re.compile(r"^(?P<short>spk-[a-z]-\d+)-(?P=short)-.+")
 
 
 @dataclass(frozen=True, eq=False)

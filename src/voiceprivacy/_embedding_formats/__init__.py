@@ -63,7 +63,9 @@ def written_as(path: Path) -> Format:
     kind = of_file(path)
     if kind.write is None:
         written = [suffix for suffix, one in BY_SUFFIX.items() if one.write]
-        raise VoicePrivacyError(f"a {kind.name} is only read; write one of {', '.join(written)}.")
+        raise VoicePrivacyError(
+            f"{kind.name} is a format that is only read; write one of {', '.join(written)}."
+        )
     return kind
 
 

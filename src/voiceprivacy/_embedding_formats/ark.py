@@ -9,6 +9,7 @@ Differs from Kaldi in what an scp may name: commands are never run, and the id o
 one that stands before the vector, because a wrong offset may hit another utterance's vector.
 """
 
+import math
 import re
 import struct
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from voiceprivacy._embedding_formats.speaker_tables import (
 )
 from voiceprivacy._embedding_formats.vectors import DAMAGED, Arrays, stacked
 from voiceprivacy._spk2utt import spk2utt_text
-from voiceprivacy._wav_scp import Row, read_table
+from voiceprivacy._wav_scp import read_table
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
 
@@ -51,38 +52,41 @@ def read_ark(path: Path, table: Path | None) -> Arrays:
 
 def read_scp(path: Path, table: Path | None) -> Arrays:
     """Read the vectors that an scp names, and the speakers from their table."""
-    archives: dict[Path, bytes] = {}
-    vectors = {}
+    archives: dict[str, bytes] = {}
+    folder, vectors = path.parent, {}
     for name, row in read_table(path).items():
         try:
-            vectors[name] = _named(name, row, path.parent, archives)
+            vectors[name] = _named(name, row.value, folder, archives)
         except VoicePrivacyError as error:
             raise VoicePrivacyError(f"line {row.line}, {name!r}: {error}") from error
     ids = list(vectors)
-    return joined(path.parent, ids, stacked(ids, list(vectors.values())), table)
+    return joined(folder, ids, stacked(ids, list(vectors.values())), table)
 
 
-def _named(name: str, row: Row, folder: Path, archives: dict[Path, bytes]) -> np.ndarray:
-    """The vector that a line of an scp names."""
-    if row.value.startswith("|") or row.value.endswith("|"):
-        raise VoicePrivacyError(f"is a command, which is never run ({row.value}).")
-    place = PLACE.fullmatch(row.value)
-    if not place or row.value.endswith("]"):
-        raise VoicePrivacyError(f"names {row.value!r}; expected ARCHIVE:BYTE.")
-    file = Path(place["file"])
-    # Kaldi writes the path as seen from its working directory; archives move with their scp.
-    file = file if file.is_file() else folder / file.name
+def _named(name: str, place: str, folder: Path, archives: dict[str, bytes]) -> np.ndarray:
+    """The vector that an entry of an scp names; archives are read once."""
+    if place.startswith("|") or place.endswith("|"):
+        raise VoicePrivacyError(f"is a command, which is never run ({place}).")
+    parts = PLACE.fullmatch(place)
+    if not parts or place.endswith("]"):
+        raise VoicePrivacyError(f"names {place!r}; expected ARCHIVE:BYTE.")
+    file, start = parts["file"], int(parts["start"] or 0)
     if file not in archives:
-        if not file.is_file():
-            raise VoicePrivacyError(f"no such archive: {place['file']}, nor {file}.")
-        archives[file] = file.read_bytes()
-    data, start = archives[file], int(place["start"] or 0)
-    if start and not data.endswith(f"{name} ".encode(), 0, start):
+        archives[file] = _archive(Path(file), folder).read_bytes()
+    if start and not archives[file].endswith(f"{name} ".encode(), 0, start):
         raise VoicePrivacyError(
             f"{file} has no record of this id before byte {start}; the scp belongs to another "
-            f"version of the archive. Read {file.name} itself."
+            "version of the archive. Read the archive itself."
         )
-    return _vector(data, start)[0]
+    return _vector(archives[file], start)[0]
+
+
+def _archive(file: Path, folder: Path) -> Path:
+    """Where an archive lies: as Kaldi wrote it, seen from its working directory, or by its scp."""
+    for place in (file, folder / file.name):
+        if place.is_file():
+            return place
+    raise VoicePrivacyError(f"no such archive: {file}, nor {folder / file.name}.")
 
 
 def _records(path: Path) -> Iterator[tuple[str, np.ndarray]]:
@@ -123,7 +127,7 @@ def _binary(data: bytes, start: int) -> tuple[np.ndarray, int]:
         if any(size != 4 or length < 0 for size, length in headers):
             raise ValueError(f"it says that its sizes are {shape}")
         place += axes * SIZE.size
-        values = np.frombuffer(data, number, int(np.prod(shape)), place)
+        values = np.frombuffer(data, number, math.prod(shape), place)
     except (KeyError, ValueError, struct.error) as error:
         raise VoicePrivacyError(DAMAGED.format(error)) from error
     return values.reshape(shape), place + values.nbytes
