@@ -6,14 +6,15 @@ import pytest
 from conftest import ROOT
 from test_cautions import evaluated
 
-from voiceprivacy.cli.isolate import command
+from voiceprivacy.cli import embeddings, isolate
 
 TEXT = (ROOT / "book" / "bring_your_own.md").read_text(encoding="utf-8")
 SOURCE = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
 
 
 def test_every_option_exists():
-    options = {name for parameter in command.params for name in parameter.opts}
+    commands = [isolate.command, *embeddings.command.commands.values()]
+    options = {name for one in commands for parameter in one.params for name in parameter.opts}
     named = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", TEXT))
     assert len(named) > 10
     assert named <= options

@@ -1,6 +1,5 @@
 """The command line shows what a file of embeddings holds, and converts without losing anything."""
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 

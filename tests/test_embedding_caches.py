@@ -74,6 +74,14 @@ def test_a_challenge_cache_is_read_by_row_numbers(cache):
     assert by_utterance(read_embeddings(cache.parent)) == expected
 
 
+def test_legal_eval_finds_the_same_in_a_cache(cache):
+    legal_eval = pytest.importorskip("legal_eval.vpc")
+    theirs, ours = legal_eval.load_vpc_embeddings(cache), by_utterance(read_embeddings(cache))
+    assert {
+        u: (theirs.identifier2speaker[u], v.tolist()) for u, v in theirs.embeddings.items()
+    } == ours
+
+
 def test_a_cache_sorted_as_text_is_the_same_cache(cache):
     before = by_utterance(read_embeddings(cache))
     rows = (cache / "idx2spk").read_text().splitlines()
@@ -288,6 +296,7 @@ def test_an_scp_that_leads_elsewhere_is_refused(tmp_path, entry, message):
         ([record("a", [1]), b"b \0B\4\1\0\0\0"], r"byte 16, 'b': the record is b'\\x04"),
         ([b"a \0BFV \4\xff\xff\xff\xff"], r"its sizes are \[-1\]"),
         ([b"a  [ 1 two ]\n"], "cut or damaged.*two"),
+        ([b"a 1 2\n", b"b  [ 3 ]\n"], r"neither \\0B nor \[ ... \] follows"),
         ([b"a 1 2\n"], r"neither \\0B nor \[ ... \] follows"),
         ([b"\xff \0BFV \4\1\0\0\0abcd"], "cut or damaged.*utf-8"),
     ],
