@@ -25,7 +25,7 @@ A table of speakers is Kaldi's ``spk2utt`` (speaker, then its utterances, one sp
 else ``utt2spk`` (utterance, speaker), in the folder of the vectors.
 
 For many utterances prefer npz or parquet: HDF5 opens one dataset per utterance. 220,000 vectors of
-256 numbers take about half a minute to read or write as HDF5, and 1 to 4 s otherwise.
+256 numbers take about half a minute to read or write as HDF5, and 1 to 5 s otherwise.
 """
 
 import os

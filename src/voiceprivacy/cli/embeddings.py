@@ -20,9 +20,10 @@ speakers_option = click.option(
 
 @click.group()
 def command() -> None:
-    """Embeddings in files: SIDEKIT's, Kaldi's, the VoicePrivacy Challenge's, npz, parquet, npy.
+    """Look at files of embeddings, and convert them.
 
-    IN and PATH are a file, or a folder that holds one kind of embeddings.
+    IN and PATH are a file, or a folder that holds one kind of embeddings: SIDEKIT's HDF5, Kaldi's
+    archives, the cache of the VoicePrivacy Challenge's evaluation, npz, parquet or npy.
     """
 
 
