@@ -217,15 +217,39 @@ def _checked_ids(given: pd.Series, source: str, first_row: int) -> list[str]:
 
 
 def _known_words(given: pd.Series, name: str, source: str, first_row: int) -> np.ndarray:
-    codes, words = pd.factorize(given)
-    known = [_WORDS[name].get(str(word).strip().lower()) for word in words]
-    # A missing cell has the code -1, which finds the last word: unknown.
-    found = np.array([*known, ""], dtype=object)[codes]
+    found = our_words(given, name)
     if (wrong := np.flatnonzero(found == None)).size:  # noqa: E711 - compared cell by cell
-        offenders = [f"row {row + first_row}: {words[codes[row]]!r}" for row in wrong[:5]]
+        offenders = [f"row {row + first_row}: {given.iloc[row]!r}" for row in wrong[:5]]
         raise VoicePrivacyError(
             f"{source} has {len(wrong)} rows whose {name} is not a known word "
             f"({', '.join(offenders)}). Expected one of "
             f"{listed([word for word in _WORDS[name] if word], 40)}, or nothing if unknown."
         )
     return found
+
+
+def our_words(given: pd.Series, name: str) -> np.ndarray:
+    """Return genders or ages in the package's own spelling.
+
+    Parameters
+    ----------
+    given
+        Words in any usual spelling, shape (n,).
+    name
+        ``"gender"`` or ``"age"``.
+
+    Returns
+    -------
+    array
+        Text of shape (n,): ``""`` where nothing or an answer outside our words is said, None where
+        the word is not known.
+
+    Examples
+    --------
+    >>> our_words(pd.Series(["female_feminine", "transgender", None, "blue"]), "gender").tolist()
+    ['female', '', '', None]
+    """
+    codes, words = pd.factorize(given)
+    known = [_WORDS[name].get(str(word).strip().lower()) for word in words]
+    # A missing cell has the code -1, which finds the last word: unknown.
+    return np.array([*known, ""], dtype=object)[codes]
