@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attacker_speech import TINY, sound, speech, words
 
-from voiceprivacy import _speechbrain
+from voiceprivacy import _batches, _speechbrain
 from voiceprivacy.attackers import Attacker, Augmentation, load_attacker, train
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.extractors import Extractor, extract
@@ -83,10 +83,26 @@ def test_an_attacker_is_an_extractor(attacker, corpus):
 
 
 def test_an_embedding_depends_on_its_utterance_alone(attacker, corpus):
-    waveforms = [corpus.audio(row) for row in (0, 9, 4)]
+    waveforms = [corpus.audio(row) for row in (0, 9, 4, 12, 7)]
+    # The shortest that there are, an end between two windows, and a click behind the last one.
+    waveforms += [waveforms[0][:length].copy() for length in (640, 700, 9_599)]
+    waveforms[-1][-3] = 40.0
+    alone = np.array([attacker.embed(wave) for wave in waveforms])
     together = attacker.embed_many(waveforms)
-    assert together.tolist() == [attacker.embed(wave).tolist() for wave in waveforms]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-5 * np.abs(alone).max())
+    order = np.random.default_rng(0).permutation(len(waveforms))
+    shuffled = attacker.embed_many([waveforms[row] for row in order])
+    np.testing.assert_allclose(shuffled, alone[order], rtol=0, atol=1e-5 * np.abs(alone).max())
     assert attacker.embed_many([]).shape == (0, 8)
+
+
+def test_a_batch_leaves_the_network_as_it_was(attacker, corpus):
+    before = attacker.embed(corpus.audio(0))
+    attacker.embed_many([corpus.audio(row) for row in (0, 9)])
+    assert attacker.embed(corpus.audio(0)).tolist() == before.tolist()
+    with pytest.raises(VoicePrivacyError, match=r"an utterance of 2 windows .* more than 2"):
+        _batches.together(attacker._network.encoder, torch.zeros(2, 9, 16), torch.tensor([9, 2]))
+    assert attacker.embed(corpus.audio(0)).tolist() == before.tolist()
 
 
 def test_embedding_is_that_of_the_network_in_evaluation(attacker):

@@ -1,10 +1,12 @@
 """The attacker's network: features, ECAPA-TDNN and a classifier of the training speakers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from voiceprivacy._audio import RATE
+from voiceprivacy._batches import by_length, frames_at_once, together
 from voiceprivacy._speechbrain import speechbrain
 from voiceprivacy.attacker_settings import AttackerSettings
 
@@ -76,7 +78,7 @@ class Network:
         """
         reach = zip(self.settings.kernel_sizes, self.settings.dilations, strict=True)
         padding = max((kernel - 1) * dilation // 2 for kernel, dilation in reach)
-        return padding * self.settings.hop_ms * RATE // 1000
+        return padding * self._hop
 
     def features(self, waves):
         """Log mel energies, each utterance's mean subtracted: (batch, windows, mels).
@@ -85,10 +87,18 @@ class Network:
         scaling, at half the cost: the squares are summed along an inner axis there.
         """
         with self.torch.no_grad():
-            spectrum = self._fbank.compute_STFT(waves)
-            power = spectrum[..., 0].square() + spectrum[..., 1].square()
-            mel = self._fbank.compute_fbanks(power)
+            mel = self._fbank.compute_fbanks(self._power(waves))
             return mel - mel.mean(dim=1, keepdim=True)
+
+    def _power(self, waves):
+        spectrum = self._fbank.compute_STFT(waves)
+        return spectrum[..., 0].square() + spectrum[..., 1].square()
+
+    def _padded_features(self, waves, inside):
+        """The features of utterances with padding; `inside` is 1 where an utterance is, else 0."""
+        # Energies are cut 80 dB below an utterance's loudest, which must not lie in the padding.
+        mel = self._fbank.compute_fbanks(self._power(waves) * inside)
+        return mel - (mel * inside).sum(dim=1, keepdim=True) / inside.sum(dim=1, keepdim=True)
 
     def masked(self, features, seed: int):
         """The features with bands and stretches masked at random (SpecAugment)."""
@@ -114,6 +124,28 @@ class Network:
             waves = self.torch.from_numpy(np.ascontiguousarray(wave, np.float32))
             features = self.features(waves[None].to(self.device))
             return self.encoder(features)[0, 0].cpu().numpy()
+
+    def embed_many(self, waves: Sequence[np.ndarray]) -> np.ndarray:
+        """Utterances' embeddings, (n, d), each as `embed` gives it but for rounding."""
+        vectors = np.empty((len(waves), self.settings.embedding), np.float32)
+        most = frames_at_once(self.encoder, self.device) * self._hop
+        with self.torch.inference_mode():
+            for rows in by_length(waves, most):
+                vectors[rows] = self._embed_batch([waves[row] for row in rows]).cpu().numpy()
+        return vectors
+
+    def _embed_batch(self, waves: list[np.ndarray]):
+        tensors = [self.torch.from_numpy(np.ascontiguousarray(w, np.float32)) for w in waves]
+        padded = self.torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True).to(self.device)
+        counts = self.torch.tensor([1 + len(w) // self._hop for w in waves], device=self.device)
+        windows = self.torch.arange(int(counts.max()), device=self.device)
+        inside = (windows < counts[:, None])[..., None].float()
+        return together(self.encoder, self._padded_features(padded, inside), counts)
+
+    @property
+    def _hop(self) -> int:
+        """Samples from one window to the next."""
+        return self.settings.hop_ms * RATE // 1000
 
     def train(self, training: bool) -> None:
         """Let batch normalisation learn from batches, or use what it has learned."""

@@ -73,7 +73,7 @@ class Attacker:
 
     Notes
     -----
-    Embeddings are not normalised, and one utterance at a time is embedded, whole. The VoicePrivacy
+    Embeddings are not normalised, and utterances are embedded whole. The VoicePrivacy
     Challenge brings it to -30 LUFS, then to peak 1, and cuts exact zeros at both ends; the first of
     these has no effect and is left out (`AttackerSettings.peak_normalise`).
     """
@@ -126,6 +126,20 @@ class Attacker:
         VoicePrivacyError
             If it is too short for the network, or silent.
         """
+        with torch_threads(1):
+            return self._network.embed(self._usable(waveform))
+
+    def embed_many(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
+        """Embed utterances, each as `embed` would, as (n, d).
+
+        Utterances of nearly the same length are embedded together. A result differs from that of
+        `embed` by rounding alone, below 1e-5 of its largest number, whatever its neighbours are.
+        """
+        with torch_threads(1):
+            return self._network.embed_many([self._usable(waveform) for waveform in waveforms])
+
+    def _usable(self, waveform: np.ndarray) -> np.ndarray:
+        """The utterance as the network is given it."""
         if self.settings.peak_normalise:
             waveform = _at_peak(waveform)
         shortest = self._network.shortest
@@ -135,13 +149,7 @@ class Attacker:
                 f"{np.abs(waveform).max(initial=0):.3g}, has no embedding; expected sound of at "
                 f"least {shortest / RATE:.3f} s."
             )
-        with torch_threads(1):
-            return self._network.embed(waveform)
-
-    def embed_many(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
-        """Embed utterances, each as `embed` would, as (n, d)."""
-        vectors = [self.embed(waveform) for waveform in waveforms]
-        return np.array(vectors, np.float32).reshape(-1, self.dimension)
+        return waveform
 
 
 def load_attacker(folder: str | os.PathLike, device: str = "cpu") -> Attacker:
