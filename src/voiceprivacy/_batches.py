@@ -14,7 +14,7 @@ from voiceprivacy.errors import VoicePrivacyError
 
 # Numbers in the widest layer of a batch. On a CPU a batch that leaves the cache is slower than
 # single utterances, so a large network embeds one at a time; a GPU wants all its cores busy.
-ON_CPU, ON_GPU = 300_000, 30_000_000
+ON_CPU, ON_GPU = 500_000, 30_000_000
 
 
 def by_length(waveforms: Sequence[np.ndarray], most: int) -> Iterator[list[int]]:

@@ -94,12 +94,6 @@ class Network:
         spectrum = self._fbank.compute_STFT(waves)
         return spectrum[..., 0].square() + spectrum[..., 1].square()
 
-    def _padded_features(self, waves, inside):
-        """The features of utterances with padding; `inside` is 1 where an utterance is, else 0."""
-        # Energies are cut 80 dB below an utterance's loudest, which must not lie in the padding.
-        mel = self._fbank.compute_fbanks(self._power(waves) * inside)
-        return mel - (mel * inside).sum(dim=1, keepdim=True) / inside.sum(dim=1, keepdim=True)
-
     def masked(self, features, seed: int):
         """The features with bands and stretches masked at random (SpecAugment)."""
         with self.torch.random.fork_rng():
@@ -136,11 +130,15 @@ class Network:
 
     def _embed_batch(self, waves: list[np.ndarray]):
         tensors = [self.torch.from_numpy(np.ascontiguousarray(w, np.float32)) for w in waves]
-        padded = self.torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True).to(self.device)
-        counts = self.torch.tensor([1 + len(w) // self._hop for w in waves], device=self.device)
-        windows = self.torch.arange(int(counts.max()), device=self.device)
-        inside = (windows < counts[:, None])[..., None].float()
-        return together(self.encoder, self._padded_features(padded, inside), counts)
+        powers = [self._power(wave[None].to(self.device))[0] for wave in tensors]
+        counts = self.torch.tensor([len(power) for power in powers], device=self.device)
+        # Padding is silent here, and not before: windows across an end could be the loudest, from
+        # which 80 dB are counted down.
+        mel = self._fbank.compute_fbanks(self.torch.nn.utils.rnn.pad_sequence(powers, True))
+        windows = self.torch.arange(mel.shape[1], device=self.device)
+        inside = (windows < counts[:, None])[..., None]
+        mean = (mel * inside).sum(dim=1, keepdim=True) / counts[:, None, None]
+        return together(self.encoder, mel - mean, counts)
 
     @property
     def _hop(self) -> int:
