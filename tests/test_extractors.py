@@ -8,6 +8,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+import tqdm
 
 from voiceprivacy.corpora import Corpus, cut, read_folder
 from voiceprivacy.errors import VoicePrivacyError
@@ -162,6 +163,21 @@ def test_unusable_utterances_are_named(tmp_path):
     lost = Corpus("lost", table.assign(start=np.nan, end=np.nan))
     with pytest.raises(VoicePrivacyError, match=r"none\.wav cannot be decoded.*To go on"):
         extract(lost, Bands())
+
+
+def test_progress_tells_utterances_and_speech_a_second(corpus, tmp_path, capsys, monkeypatch):
+    extract(corpus.select([0, 1]), Bands(), store=tmp_path / "store")
+    assert capsys.readouterr().err == ""
+    # Half a second on the clock for the four utterances that remain, of a second each.
+    monkeypatch.setattr(
+        tqdm.tqdm, "format_dict",
+        property(lambda bar, given=tqdm.tqdm.format_dict.fget: given(bar) | {"elapsed": 0.5}),
+    )  # fmt: skip
+    extract(corpus, Bands(), store=tmp_path / "store", progress=True)
+    shown = capsys.readouterr().err
+    assert "6/6" in shown
+    assert "8.00utterances/s" in shown
+    assert "8.0 s of speech/s" in shown
 
 
 def test_an_extractor_of_another_shape_is_refused(corpus):

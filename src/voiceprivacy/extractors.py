@@ -1,7 +1,7 @@
 """From waveforms to embeddings: one protocol, a first extractor, and a loop that resumes.
 
 `extract` runs any object that follows `Extractor` over a corpus. An utterance's embedding depends
-on its own samples alone, never on its neighbours in a batch.
+on its own samples alone, never on its neighbours in a batch, but for rounding (1e-5).
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from tqdm import tqdm
 
+from voiceprivacy._audio import RATE
 from voiceprivacy._progress import quiet_bars
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.embeddings import Embeddings, read_embeddings, write_embeddings
@@ -143,7 +144,7 @@ def extract(
         has grown, continues from it. An utterance is computed again when its id, file (path,
         size, time of change), place in the file, or the extractor's name changes.
     progress
-        Show a bar on stderr.
+        Show a bar on stderr, with utterances and seconds of speech embedded a second.
 
     Returns
     -------
@@ -159,26 +160,39 @@ def extract(
     folder = None if store is None else Path(store, extractor.name)
     vectors = _finished(folder)
     todo = [row for row, key in enumerate(keys) if key not in vectors]
-    with tqdm(total=len(keys), initial=len(keys) - len(todo), disable=not progress) as bar:
+    heard = 0.0
+    with tqdm(
+        total=len(keys), initial=len(keys) - len(todo), unit="utterances", disable=not progress
+    ) as bar:
         for first in range(0, len(todo), PART):
             rows = todo[first : first + PART]
+            waveforms = _waveforms(corpus, rows)
             part = Embeddings(
                 [keys[row] for row in rows],
                 corpus.table["speaker"].iloc[rows],
-                _embedded(corpus, rows, extractor),
+                _embedded(waveforms, extractor),
             )
             if folder is not None:
                 digest = hashlib.sha256("\n".join(part.utterances).encode()).hexdigest()
                 write_embeddings(part, folder / f"part-{digest[:16]}.npz")
             vectors |= zip(part.utterances.tolist(), part.matrix, strict=True)
-            bar.update(len(rows))
+            heard += sum(map(len, waveforms)) / RATE
+            _advance(bar, len(rows), heard)
     return Embeddings(
         corpus.table["utterance"], corpus.table["speaker"], np.array([vectors[k] for k in keys])
     )
 
 
-def _embedded(corpus: Corpus, rows: list[int], extractor: Extractor) -> np.ndarray:
-    """Read and embed some rows of a corpus."""
+def _advance(bar: tqdm, utterances: int, heard: float) -> None:
+    """Move the bar on, and show the seconds of speech embedded a second."""
+    if not bar.disable:
+        elapsed = bar.format_dict["elapsed"]
+        bar.set_postfix_str(f"{heard / max(elapsed, 1e-9):.1f} s of speech/s", refresh=False)
+    bar.update(utterances)
+
+
+def _waveforms(corpus: Corpus, rows: list[int]) -> list[np.ndarray]:
+    """Read some rows of a corpus; each must be heard."""
     waveforms = []
     for row in rows:
         try:
@@ -188,8 +202,13 @@ def _embedded(corpus: Corpus, rows: list[int], extractor: Extractor) -> np.ndarr
         if not waveforms[-1].any():
             utterance = corpus.table["utterance"][row]
             raise VoicePrivacyError(f"utterance {utterance!r} is silent; {CHECKED}.")
+    return waveforms
+
+
+def _embedded(waveforms: list[np.ndarray], extractor: Extractor) -> np.ndarray:
+    """Embed utterances, and see that each has a vector."""
     vectors = np.asarray(extractor.embed_many(waveforms))
-    expected = (len(rows), extractor.dimension)
+    expected = (len(waveforms), extractor.dimension)
     if vectors.shape != expected:
         raise VoicePrivacyError(
             f"extractor {extractor.name!r} returned shape {vectors.shape}; expected {expected}."
