@@ -127,11 +127,15 @@ def test_extractors_are_found_and_loaded_late(tmp_path):
 @pytest.mark.parametrize(
     ("model", "path", "message"),
     [
-        ("xvector", "", "expected one of resemblyzer, ecapa_tdnn, or an object with name"),
+        (
+            "xvector",
+            "",
+            "expected one of resemblyzer, ecapa_tdnn, a name on the .* hub .*, or an object",
+        ),
         ("ecapa_tdnn", "", "needs extractor_path"),
         ("ecapa_tdnn", "nowhere", "nowhere is no trained model: expected a folder with best.pt"),
         ("resemblyzer", "x", "has its own weights"),
-        (object(), "", "or an object with name"),
+        (object(), "", "or an object with name, dimension, embed and embed_many"),
     ],
 )
 def test_what_is_no_extractor_is_refused(model, path, message):

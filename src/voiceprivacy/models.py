@@ -1,13 +1,21 @@
 """Extractors as an evaluation is given them: a name, a trained model's folder, or an object."""
 
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from voiceprivacy._audio import RATE
+from voiceprivacy._batches import by_length, frames_at_once, together
+from voiceprivacy._pretrained import HUB_NAME, HYPERPARAMS, load_modules, pretrained_folder
+from voiceprivacy._processes import usable_device
+from voiceprivacy._speechbrain import speechbrain, torch_threads
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.extractors import Extractor, ResemblyzerExtractor
+
+HOP = 160  # samples from one window to the next, in SpeechBrain's usual features
 
 NAMES = ("resemblyzer", "ecapa_tdnn")
 
@@ -18,7 +26,9 @@ def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable
     Parameters
     ----------
     model
-        ``"resemblyzer"``, whose weights come with its package; ``"ecapa_tdnn"``; or an object.
+        ``"resemblyzer"``, whose weights come with its package; ``"ecapa_tdnn"``; the name of a
+        SpeechBrain model on the Hugging Face hub, such as
+        ``"speechbrain/spkrec-ecapa-voxceleb"``; or an object.
     path
         For ``"ecapa_tdnn"``: a folder in which `voiceprivacy.attackers.train` has trained, or one
         of a pretrained SpeechBrain model (with ``hyperparams.yaml``).
@@ -33,19 +43,22 @@ def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable
     >>> find_model("xvector")
     Traceback (most recent call last):
     voiceprivacy.errors.VoicePrivacyError: speaker embedding model 'xvector'; expected one of \
-resemblyzer, ecapa_tdnn, or an object with name, dimension, embed and embed_many.
+resemblyzer, ecapa_tdnn, a name on the Hugging Face hub (owner/model), or an object with name, \
+dimension, embed and embed_many.
     """
     if not isinstance(model, str) and isinstance(model, Extractor):
         return lambda: model
-    if model not in NAMES:
+    named = isinstance(model, str) and HUB_NAME.fullmatch(model)
+    if model not in NAMES and not named:
         raise VoicePrivacyError(
-            f"speaker embedding model {model!r}; expected one of {', '.join(NAMES)}, or an object "
-            "with name, dimension, embed and embed_many."
+            f"speaker embedding model {model!r}; expected one of {', '.join(NAMES)}, a name on the "
+            "Hugging Face hub (owner/model), or an object with name, dimension, embed and "
+            "embed_many."
         )
-    if model == "resemblyzer":
+    if model != "ecapa_tdnn":
         if path:
-            raise VoicePrivacyError(f"resemblyzer has its own weights and no use for {path}.")
-        return ResemblyzerExtractor
+            raise VoicePrivacyError(f"{model} has its own weights and no use for {path}.")
+        return (lambda: SpeechBrainExtractor(model)) if named else ResemblyzerExtractor
     return _ecapa(Path(path) if path else None)
 
 
@@ -68,44 +81,110 @@ def _ecapa(path: Path | None) -> Callable[[], Extractor]:
 
 
 class SpeechBrainExtractor:
-    """A pretrained speaker encoder of SpeechBrain, from a folder on this machine.
+    """A pretrained speaker encoder of SpeechBrain.
 
     Parameters
     ----------
-    folder
-        With ``hyperparams.yaml`` and the checkpoints that it names.
+    model
+        A folder with ``hyperparams.yaml`` and the weights that it names, which is used where it
+        lies, without network; or a name on the Hugging Face hub such as
+        ``"speechbrain/spkrec-ecapa-voxceleb"``, which is fetched once, to the hub's own cache.
+    device
+        Where it runs.
+    trust
+        ``hyperparams.yaml`` can name any code to be run. Without trust it is loaded only if it
+        names nothing but classes of SpeechBrain and of torch.nn.
+
+    Attributes
+    ----------
+    name
+        Changes with the weights and with ``hyperparams.yaml``.
+    dimension
+        Numbers in one embedding.
 
     Raises
     ------
     VoicePrivacyError
-        If SpeechBrain is missing, or the folder cannot be loaded.
+        If SpeechBrain or the device is missing, the hub cannot be reached, or the folder cannot be
+        loaded or is not trusted.
+
+    Notes
+    -----
+    As SpeechBrain's ``encode_batch`` without its ``normalize``. Utterances are embedded on one CPU
+    thread, an ECAPA-TDNN's together where that is faster, and weights are read with torch's
+    ``weights_only``, trusted or not.
     """
 
-    def __init__(self, folder: str | os.PathLike):
-        from voiceprivacy._speechbrain import speechbrain
-
-        speechbrain()
+    def __init__(self, model: str | os.PathLike, device: str = "cpu", *, trust: bool = False):
+        speechbrain()  # says what is missing before anything is read
         import torch
-        from speechbrain.inference.speaker import EncoderClassifier
-        from speechbrain.utils.fetching import LocalStrategy
 
-        self._torch = torch
-        try:
-            # Files are used where they lie: links need rights that some systems do not give.
-            self._model = EncoderClassifier.from_hparams(
-                source=str(folder), savedir=str(folder), local_strategy=LocalStrategy.NO_LINK
-            )
-        except (OSError, ValueError, KeyError, AttributeError, RuntimeError) as error:
-            raise VoicePrivacyError(f"{folder} cannot be loaded by SpeechBrain: {error}") from error
-        self.dimension = len(self.embed(np.ones(16_000, np.float32)))
-        self.name = f"speechbrain-{Path(folder).resolve().name}"
+        self._torch, self._device = torch, usable_device(device)
+        folder = pretrained_folder(model)
+        modules = [module.to(self._device).eval() for module in load_modules(folder, trust)]
+        self._features, self._normalise, self._encoder = modules
+        self.dimension = len(self.embed(np.ones(RATE, np.float32)))
+        name = str(model) if HUB_NAME.fullmatch(str(model)) else folder.resolve().name
+        self.name = f"speechbrain-{name.replace('/', '-')}-{self._digest(folder)}"
 
     def embed(self, waveform: np.ndarray) -> np.ndarray:
-        """Embed one utterance, float32 mono 16 kHz, as (d,)."""
-        with self._torch.inference_mode():
-            signal = self._torch.from_numpy(np.asarray(waveform, np.float32))[None]
-            return self._model.encode_batch(signal)[0, 0].numpy()
+        """Embed one utterance, float32 mono 16 kHz, as (d,).
+
+        Raises
+        ------
+        VoicePrivacyError
+            If it is too short for the network.
+        """
+        with torch_threads(1), self._torch.inference_mode():
+            features = self._heard(waveform)
+            whole = self._torch.ones(1, device=self._device)
+            try:
+                return self._encoder(features[None], whole)[0, 0].cpu().numpy()
+            except RuntimeError as error:
+                raise _too_short(waveform, str(error)) from error
 
     def embed_many(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
-        """Embed utterances, each alone, as (n, d)."""
-        return np.array([self.embed(waveform) for waveform in waveforms])
+        """Embed utterances, each as `embed` would but for rounding (1e-5), as (n, d)."""
+        from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN
+
+        if type(self._encoder) is not ECAPA_TDNN:
+            vectors = [self.embed(waveform) for waveform in waveforms]
+            return np.array(vectors, np.float32).reshape(-1, self.dimension)
+        vectors = np.empty((len(waveforms), self.dimension), np.float32)
+        most = frames_at_once(self._encoder, self._device) * HOP
+        with torch_threads(1), self._torch.inference_mode():
+            for rows in by_length(waveforms, most):
+                vectors[rows] = self._embed_batch([waveforms[row] for row in rows])
+        return vectors
+
+    def _embed_batch(self, waveforms: list[np.ndarray]) -> np.ndarray:
+        features = [self._heard(waveform) for waveform in waveforms]
+        counts = self._torch.tensor([len(one) for one in features], device=self._device)
+        padded = self._torch.nn.utils.rnn.pad_sequence(features, batch_first=True)
+        try:
+            return together(self._encoder, padded, counts).cpu().numpy()
+        except VoicePrivacyError as error:
+            raise _too_short(min(waveforms, key=len), str(error)) from error
+
+    def _heard(self, waveform: np.ndarray):
+        """One utterance's features, normalised, (windows, features)."""
+        if not len(waveform):
+            raise _too_short(waveform, "it is empty")
+        signal = self._torch.from_numpy(np.ascontiguousarray(waveform, np.float32))[None]
+        features = self._features(signal.to(self._device))
+        return self._normalise(features, self._torch.ones(1, device=self._device))[0]
+
+    def _digest(self, folder: Path) -> str:
+        """Of all that embeddings depend on."""
+        digest = hashlib.sha256((folder / HYPERPARAMS).read_bytes())
+        for module in (self._normalise, self._encoder):
+            for name, values in module.state_dict().items():
+                digest.update(name.encode() + values.cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]
+
+
+def _too_short(waveform: np.ndarray, reason: str) -> VoicePrivacyError:
+    return VoicePrivacyError(
+        f"an utterance of {len(waveform) / RATE:.3f} s cannot be embedded ({reason}); leave short "
+        "ones out with voiceprivacy.corpora.checked(corpus), which reports them."
+    )
