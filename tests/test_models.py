@@ -238,7 +238,7 @@ def test_what_is_missing_from_a_folder_is_told(folder, tmp_path):
         "x: !new:speechbrain.core.os.system",
         "x: !apply:speechbrain.core.os.system [touch owned]",
         "x: !apply:speechbrain.utils.superpowers.run_shell [touch owned]",
-        "x: !new:speechbrain.core.Path [owned]",
+        "x: !new:speechbrain.utils.fetching.pathlib.Path [owned]",
         "x: [1, {y: [!apply:os.system [touch owned]]}]",
         "x: !new:torch.hub.load [a, b]",
         "x: !ref <embedding_model.__class__>",
