@@ -228,7 +228,7 @@ def test_a_speechbrain_that_does_not_fit_is_told(monkeypatch):
     def broken():
         raise AttributeError("module 'torchaudio' has no attribute 'list_audio_backends'")
 
-    monkeypatch.setattr(_speechbrain, "_import_torchaudio", broken)
+    monkeypatch.setattr(_speechbrain, "import_torchaudio", broken)
     with pytest.raises(VoicePrivacyError, match=r"does not work .*speechbrain \d.*list_audio_back"):
         _speechbrain.speechbrain()
 

@@ -130,7 +130,7 @@ def test_extractors_are_found_and_loaded_late(tmp_path):
         (
             "xvector",
             "",
-            "expected one of resemblyzer, ecapa_tdnn, a name on the .* hub .*, or an object",
+            "one of resemblyzer, ecapa_tdnn, sidekit, a name on the .* hub .*, or an object",
         ),
         ("ecapa_tdnn", "", "needs extractor_path"),
         ("ecapa_tdnn", "nowhere", "nowhere is no trained model: expected a folder with best.pt"),

@@ -23,7 +23,7 @@ def speechbrain() -> SimpleNamespace:
     try:
         import torch  # noqa: F401
 
-        _import_torchaudio()
+        import_torchaudio()
         from speechbrain.augment.freq_domain import SpectrogramDrop
         from speechbrain.lobes.features import Fbank
         from speechbrain.lobes.models.ECAPA_TDNN import ECAPA_TDNN, Classifier
@@ -64,7 +64,7 @@ def torch_threads(n: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _import_torchaudio() -> None:
+def import_torchaudio():
     """Import torchaudio, without its compiled part if that asks for CUDA libraries.
 
     Some wheels of torchaudio are linked against CUDA and cannot be loaded beside a torch for CPUs.
@@ -79,7 +79,8 @@ def _import_torchaudio() -> None:
         extension._IS_TORCHAUDIO_EXT_AVAILABLE = False
         extension.fail_if_no_align = lambda function: function
         sys.modules[extension.__name__] = extension
-        import torchaudio  # noqa: F401
+        import torchaudio
+    return torchaudio
 
 
 def _version(package: str) -> str:

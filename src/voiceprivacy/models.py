@@ -17,7 +17,7 @@ from voiceprivacy.extractors import Extractor, ResemblyzerExtractor
 
 HOP = 160  # samples from one window to the next, in SpeechBrain's usual features
 
-NAMES = ("resemblyzer", "ecapa_tdnn")
+NAMES = ("resemblyzer", "ecapa_tdnn", "sidekit")
 
 
 def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable[[], Extractor]:
@@ -26,12 +26,13 @@ def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable
     Parameters
     ----------
     model
-        ``"resemblyzer"``, whose weights come with its package; ``"ecapa_tdnn"``; the name of a
-        SpeechBrain model on the Hugging Face hub, such as
+        ``"resemblyzer"``, whose weights come with its package; ``"ecapa_tdnn"``;
+        ``"sidekit"``; the name of a SpeechBrain model on the Hugging Face hub, such as
         ``"speechbrain/spkrec-ecapa-voxceleb"``; or an object.
     path
         For ``"ecapa_tdnn"``: a folder in which `voiceprivacy.attackers.train` has trained, or one
-        of a pretrained SpeechBrain model (with ``hyperparams.yaml``).
+        of a pretrained SpeechBrain model (with ``hyperparams.yaml``). For ``"sidekit"``: a
+        checkpoint, see `voiceprivacy.sidekit.SidekitExtractor`.
 
     Raises
     ------
@@ -43,8 +44,8 @@ def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable
     >>> find_model("xvector")
     Traceback (most recent call last):
     voiceprivacy.errors.VoicePrivacyError: speaker embedding model 'xvector'; expected one of \
-resemblyzer, ecapa_tdnn, a name on the Hugging Face hub (owner/model), or an object with name, \
-dimension, embed and embed_many.
+resemblyzer, ecapa_tdnn, sidekit, a name on the Hugging Face hub (owner/model), or an object with \
+name, dimension, embed and embed_many.
     """
     if not isinstance(model, str) and isinstance(model, Extractor):
         return lambda: model
@@ -55,6 +56,8 @@ dimension, embed and embed_many.
             "Hugging Face hub (owner/model), or an object with name, dimension, embed and "
             "embed_many."
         )
+    if model == "sidekit":
+        return _sidekit(path)
     if model != "ecapa_tdnn":
         if path:
             raise VoicePrivacyError(f"{model} has its own weights and no use for {path}.")
@@ -78,6 +81,14 @@ def _ecapa(path: Path | None) -> Callable[[], Extractor]:
         f"{path} is no trained model: expected a folder with best.pt (trained here) or with "
         "hyperparams.yaml (pretrained, SpeechBrain)."
     )
+
+
+def _sidekit(path: str | os.PathLike) -> Callable[[], Extractor]:
+    if not path:
+        raise VoicePrivacyError("sidekit needs extractor_path, the file of a checkpoint.")
+    from voiceprivacy.sidekit import SidekitExtractor
+
+    return lambda: SidekitExtractor(path)
 
 
 class SpeechBrainExtractor:
