@@ -209,8 +209,9 @@ def _clips(folder: Path, utterances: pd.Series) -> pd.DataFrame:
     clips = folder / "clips"
     names = utterances + ".mp3"
     # One listing: asking the disk for each of a million files takes many times longer.
-    there = os.listdir(clips) if clips.is_dir() else []
-    return pd.DataFrame({"path": f"{clips}{os.sep}" + names, "found": names.isin(there)})
+    there = set(os.listdir(clips)) if clips.is_dir() else set()
+    found = [name in there for name in names]
+    return pd.DataFrame({"path": f"{clips}{os.sep}" + names, "found": found})
 
 
 def _refuse_silent(folder: Path, utterances: pd.Series, found: np.ndarray) -> None:

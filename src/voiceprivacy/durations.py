@@ -65,9 +65,10 @@ def utterance_durations(
     table = corpus.table.set_index("utterance")
     known = [_known(path, columns) for path, columns in _tables(folder, keep) if path.is_file()]
     found = pd.concat([*known, _found([])])
-    found = found[found.index.isin(table.index) & ~found.index.duplicated()]
-    unknown = table["path"][~table.index.isin(found.index)]
-    found = pd.concat([found, _measured(unknown, found, keep, progress)]).loc[table.index]
+    found = found[~found.index.duplicated()].reindex(table.index)
+    unknown = found["fault"].isna()
+    measured = _measured(table["path"][unknown], found[~unknown], keep, progress)
+    found = found.fillna(measured)
     sound = (found["fault"] == "").to_numpy()
     if not sound.any():
         told = listed(found["fault"].tolist(), 3)
