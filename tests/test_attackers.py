@@ -1,6 +1,7 @@
 """The attacker: what it embeds, and what it refuses."""
 
 import importlib.util
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -161,6 +162,14 @@ def test_a_trained_attacker_is_loaded_with_its_name(attacker, corpus, tmp_path):
     assert again.embed(wave).tolist() == attacker.embed(wave).tolist()
     other = train(corpus, None, replace(TINY, seed=1), tmp_path / "other")
     assert other.name != attacker.name
+
+
+def test_it_travels_as_the_path_of_its_folder(attacker, corpus):
+    assert len(pickle.dumps(attacker)) < 1000
+    there = pickle.loads(pickle.dumps(attacker))
+    assert there.name == attacker.name
+    voice = corpus.audio(0)
+    assert there.embed(voice).tobytes() == attacker.embed(voice).tobytes()
 
 
 def test_it_tells_what_its_training_came_to(attacker):

@@ -2,13 +2,16 @@
 
 import builtins
 import contextlib
+import pickle
 import sys
+import time
 import types
 
 import numpy as np
 import pandas as pd
 import pytest
 import tqdm
+from joblib import parallel_config
 
 from voiceprivacy.corpora import Corpus, cut, read_folder
 from voiceprivacy.errors import VoicePrivacyError
@@ -119,6 +122,52 @@ def test_an_interrupted_run_continues(many, tmp_path):
     e = extract(many, rest, store=tmp_path / "store")
     assert rest.seen == len(many) - 2 * PART
     np.testing.assert_array_equal(e.matrix, extract(many, Bands()).matrix)
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_any_number_of_workers_gives_the_same_bytes(many, tmp_path, workers):
+    def embedded(store):
+        vectors = extract(many, Bands(), store=store).matrix
+        return vectors.tobytes(), {p.name: p.read_bytes() for p in store.rglob("*.npz")}
+
+    alone = embedded(tmp_path / "alone")
+    with parallel_config("threading", n_jobs=workers):
+        assert embedded(tmp_path / "together") == alone
+    assert len(alone[1]) == 3
+
+
+class Narrow(Bands):
+    """Fails when two threads embed at once, as networks do."""
+
+    busy = False
+
+    def embed_many(self, waveforms):
+        assert not self.busy
+        self.busy = True
+        time.sleep(0.02)
+        vectors = super().embed_many(waveforms)
+        self.busy = False
+        return vectors
+
+
+def test_threads_embed_one_part_at_a_time(many):
+    with parallel_config("threading", n_jobs=3):
+        assert len(extract(many, Narrow())) == len(many)
+
+
+class Changing(Bands):
+    """Is another model wherever it arrives, as one whose weights were replaced meanwhile."""
+
+    def __reduce__(self):
+        return type(self), ("bands-2",)
+
+
+def test_a_worker_with_another_model_is_refused(corpus, tmp_path):
+    with (
+        parallel_config("loky", n_jobs=2),
+        pytest.raises(VoicePrivacyError, match="is 'bands-1' here and 'bands-2' where it works"),
+    ):
+        extract(corpus, Changing(), store=tmp_path)
 
 
 def test_a_corpus_that_has_grown_computes_what_is_new(corpus, tmp_path):
@@ -253,6 +302,13 @@ def test_resemblyzer_gives_the_package_own_embeddings(resemblyzer):
         with one_thread():
             expected = encoder.embed_utterance(package.preprocess_wav(samples))
         np.testing.assert_allclose(resemblyzer.embed(samples), expected, atol=1e-6)
+
+
+def test_resemblyzer_travels_as_what_it_was_made_with(resemblyzer):
+    assert len(pickle.dumps(resemblyzer)) < 1000
+    there = pickle.loads(pickle.dumps(resemblyzer))
+    sound = speechlike(0, 0.7)
+    assert there.embed(sound).tobytes() == resemblyzer.embed(sound).tobytes()
 
 
 def test_resemblyzer_does_not_mix_neighbours(resemblyzer):

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from voiceprivacy.anonymizers import McAdams
 from voiceprivacy.augment import augment
 from voiceprivacy.corpora import read_folder
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.extractors import extract
 from voiceprivacy.segmentation import Found, segment
 from voiceprivacy.segreconcat import SegReConcat
 
@@ -51,6 +53,18 @@ def corpus(tmp_path_factory):
     return read_folder(root)
 
 
+class Moments:
+    """Embeds as mean and deviation."""
+
+    name, dimension = "moments", 3
+
+    def embed(self, waveform):
+        return np.array([waveform.mean(), waveform.std(), 1])
+
+    def embed_many(self, waveforms):
+        return np.array([self.embed(waveform) for waveform in waveforms])
+
+
 def contents(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
@@ -67,6 +81,33 @@ def test_a_cluster_writes_the_same_bytes(corpus, cluster, tmp_path):
     assert len(made["here"]) > 3 * len(corpus)
 
 
+def both_places(corpus, extractor, tmp_path):
+    """Embeddings and the store's bytes, here and on the cluster."""
+    for place in ("threading", "dask"):
+        with parallel_config(place):
+            vectors = extract(corpus, extractor, store=tmp_path / place).matrix
+        yield vectors.tobytes(), contents(tmp_path / place)
+
+
+def test_a_cluster_embeds_to_the_same_bytes(corpus, cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr("voiceprivacy.extractors.PART", 1)
+    here, there = both_places(corpus, Moments(), tmp_path)
+    assert here == there
+    assert len(there[1]) == len(corpus)
+
+
+def test_a_cluster_embeds_with_a_network_to_the_same_bytes(corpus, cluster, tmp_path, monkeypatch):
+    """It travels as the path of its folder; its weights are read by each worker."""
+    from test_models import SpeechBrainExtractor, pretrained
+
+    model = SpeechBrainExtractor(pretrained(tmp_path / "model"))
+    assert len(pickle.dumps(model)) < 1000
+    monkeypatch.setattr("voiceprivacy.extractors.PART", 2)
+    here, there = both_places(corpus, model, tmp_path)
+    assert here == there
+    assert len(there[1]) == 2
+
+
 def test_work_on_a_cluster_is_done_there(cluster):
     with parallel_config("dask"):
         assert os.getpid() not in mapped(lambda _: os.getpid(), range(4))
@@ -78,6 +119,7 @@ def test_an_error_comes_through_and_stops():
 
     def do(item):
         done.append(item)
+        time.sleep(0.002)  # or all may be done before the first is heard of
         raise VoicePrivacyError(f"item {item}")
 
     with pytest.raises(VoicePrivacyError, match="item 0"):

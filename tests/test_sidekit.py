@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -170,6 +171,12 @@ def test_embeddings_have_unit_norm_and_depend_on_their_utterance_alone(small, tm
     assert together.tolist() == [model.embed(wave).tolist() for wave in waves]
     assert not np.allclose(together[0], together[1], atol=1e-4)
     assert model.embed_many([]).shape == (0, 8)
+
+
+def test_it_travels_as_the_path_of_its_checkpoint(small, tmp_path):
+    model = SidekitExtractor(saved(tmp_path / "model.pt"))
+    assert len(pickle.dumps(model)) < 1000
+    assert pickle.loads(pickle.dumps(model)).name == model.name
 
 
 def test_the_name_changes_with_the_weights(small, tmp_path):

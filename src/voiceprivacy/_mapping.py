@@ -4,7 +4,7 @@ Inside ``joblib.parallel_config("dask")`` or another backend, work goes there. W
 see the same files, and results do not depend on who does.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from tqdm import tqdm
@@ -41,14 +41,21 @@ def mapped(
     >>> mapped(abs, [-2, 3, -1], workers=2)
     [2, 3, 1]
     """
+    items = list(items)
+    done = one_by_one(do, items, workers=workers)
+    return list(tqdm(done, total=len(items), disable=not progress, unit=unit))
+
+
+def one_by_one(
+    do: Callable[[Any], Any], items: Sequence[Any], *, workers: int = 1
+) -> Iterator[Any]:
+    """Return what `mapped` does, each result as soon as it and those before it are there."""
     from joblib import Parallel, delayed
 
     if workers < 1:
         raise VoicePrivacyError(f"{workers} workers cannot work; expected 1 or more.")
-    items = list(items)
     # Threads suit this work, which waits for files or runs outside Python; no context means 1.
     parallel = Parallel(
         n_jobs=None if workers == 1 else workers, prefer="threads", return_as="generator"
     )
-    done = parallel(delayed(do)(item) for item in items)
-    return list(tqdm(done, total=len(items), disable=not progress, unit=unit))
+    return parallel(delayed(do)(item) for item in items)

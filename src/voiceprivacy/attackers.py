@@ -16,6 +16,7 @@ from voiceprivacy._audio import RATE
 from voiceprivacy._checkpoints import BEST, LOG, read_state
 from voiceprivacy._network import Network
 from voiceprivacy._processes import processes, usable_device
+from voiceprivacy._remade import Remade
 from voiceprivacy._speechbrain import speechbrain, torch_threads
 from voiceprivacy._training import Training
 from voiceprivacy._training_data import Material
@@ -46,7 +47,7 @@ __all__ = [
 ]
 
 
-class Attacker:
+class Attacker(Remade):
     """A trained attacker, which embeds utterances; an `Extractor`.
 
     Parameters

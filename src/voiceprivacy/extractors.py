@@ -5,11 +5,10 @@ on its own samples alone, never on its neighbours in a batch, but for rounding (
 """
 
 import hashlib
-import itertools
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
+import threading
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -17,13 +16,17 @@ import numpy as np
 from tqdm import tqdm
 
 from voiceprivacy._audio import RATE
-from voiceprivacy._progress import quiet_bars
-from voiceprivacy.corpora import Corpus
+from voiceprivacy._mapping import one_by_one
+from voiceprivacy._resemblyzer import ResemblyzerExtractor
+from voiceprivacy.corpora import Corpus, Utterance
 from voiceprivacy.embeddings import Embeddings, read_embeddings, write_embeddings
 from voiceprivacy.errors import VoicePrivacyError
 
+__all__ = ["Extractor", "ResemblyzerExtractor", "extract"]
+
 PART = 256
-INSTALL = 'pip install "voiceprivacy[speech]" && pip install --no-deps Resemblyzer==0.1.4'
+# Networks keep state while they embed; on threads, only reading goes on meanwhile.
+ONE_AT_A_TIME = threading.Lock()
 CHECKED = "leave such utterances out with voiceprivacy.corpora.checked(corpus), which reports them"
 
 
@@ -43,87 +46,6 @@ class Extractor(Protocol):
         """Embed utterances, each as `embed` would, as (n, d)."""
 
 
-class ResemblyzerExtractor:
-    """The speaker encoder of Resemblyzer 0.1.4, whose weights ship in its package.
-
-    An LSTM trained with the generalised end-to-end loss (Wan et al., 2018) on LibriSpeech,
-    VoxCeleb1 and VoxCeleb2; 256 non-negative numbers of unit norm. As in the package, loudness is
-    raised to -30 dBFS, long pauses are cut, and the mean of windows of 1.6 s is normalised.
-
-    Raises
-    ------
-    VoicePrivacyError
-        If the packages it needs are missing, or do not work together.
-
-    Notes
-    -----
-    Where voice detection finds no speech at all the whole utterance is embedded; the package
-    itself would embed an empty one. All runs on one thread: on cores that other work
-    shares, more threads were many times slower.
-    """
-
-    dimension = 256
-    BATCH = 32
-
-    def __init__(self):
-        # Read by OpenMP when torch loads it: waiting threads must not spin on a shared core.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        self._torch, self._package = _resemblyzer()
-        self._encoder = self._package.VoiceEncoder("cpu", verbose=False)
-        self.name = f"resemblyzer-{_version('Resemblyzer')}"
-
-    def embed(self, waveform: np.ndarray) -> np.ndarray:
-        """Embed one utterance, float32 mono 16 kHz, as (256,)."""
-        return self.embed_many([waveform])[0]
-
-    def embed_many(self, waveforms: Sequence[np.ndarray]) -> np.ndarray:
-        """Embed utterances, each as `embed` would, as (n, 256).
-
-        Raises
-        ------
-        VoicePrivacyError
-            If an utterance is empty or digital silence.
-        """
-        if not len(waveforms):
-            return np.empty((0, self.dimension), np.float32)
-        with _one_thread(self._torch):
-            windows = [self._windows(waveform) for waveform in waveforms]
-            vectors = self._forward(np.concatenate(windows))
-        start = np.cumsum([0, *(len(w) for w in windows)])
-        means = np.array([vectors[a:b].mean(axis=0) for a, b in itertools.pairwise(start)])
-        return means / np.linalg.norm(means, axis=1, keepdims=True)
-
-    def _windows(self, waveform: np.ndarray) -> np.ndarray:
-        """Mel spectra of overlapping windows, (windows, 160 frames, 40 mels)."""
-        speech = self._speech(waveform)
-        of_samples, of_frames = self._encoder.compute_partial_slices(len(speech), 1.3, 0.75)
-        padded = np.pad(speech, (0, max(0, of_samples[-1].stop - len(speech))))
-        mel = self._package.wav_to_mel_spectrogram(padded)
-        return np.array([mel[frames] for frames in of_frames])
-
-    def _speech(self, waveform: np.ndarray) -> np.ndarray:
-        """The utterance at -30 dBFS or more, without long pauses."""
-        if not np.any(waveform):
-            raise VoicePrivacyError("an empty or silent utterance has no embedding.")
-        waveform = np.asarray(waveform, np.float32)
-        loud = self._package.normalize_volume(waveform, -30, increase_only=True)
-        speech = self._package.trim_long_silences(np.clip(loud, -1, 1))
-        return speech if len(speech) else loud
-
-    def _forward(self, windows: np.ndarray) -> np.ndarray:
-        """Embed windows, in batches of one size."""
-        # A batch of another size may round differently; a fixed one keeps a window's embedding
-        # the same whatever else is in the batch.
-        filled = -len(windows) % self.BATCH
-        full = np.pad(windows, ((0, filled), (0, 0), (0, 0)))
-        with self._torch.inference_mode():
-            batches = [
-                self._encoder(self._torch.from_numpy(full[i : i + self.BATCH])).numpy()
-                for i in range(0, len(full), self.BATCH)
-            ]
-        return np.concatenate(batches)[: len(windows)]
-
-
 def extract(
     corpus: Corpus,
     extractor: Extractor,
@@ -133,12 +55,18 @@ def extract(
 ) -> Embeddings:
     """Embed every utterance of a corpus.
 
+    Parts of 256 utterances go through joblib, by default one after another. Inside
+    ``joblib.parallel_config("dask")`` or another backend they are embedded there, to the same
+    numbers: what embeds is sent as what it was made with, and every worker must see the same
+    files, the store among them.
+
     Parameters
     ----------
     corpus
         What to embed; all of it must be usable (see `voiceprivacy.corpora.checked`).
     extractor
-        What embeds.
+        What embeds; on other processes, one of this package or something that can be pickled. In
+        each process it embeds one part at a time.
     store
         A folder for finished parts, made if missing. A run that was interrupted, or a corpus that
         has grown, continues from it. An utterance is computed again when its id, file (path,
@@ -154,30 +82,27 @@ def extract(
     Raises
     ------
     VoicePrivacyError
-        If an utterance cannot be read or is silent, or the extractor's output has a wrong shape.
+        If an utterance cannot be read or is silent, the extractor's output has a wrong shape, or
+        a worker has another model under the same path.
     """
-    keys = _keys(corpus)
+    utterances = corpus.utterances()
+    keys = [_key(utterance) for utterance in utterances]
     folder = None if store is None else Path(store, extractor.name)
     vectors = _finished(folder)
     todo = [row for row, key in enumerate(keys) if key not in vectors]
+    # Who works changes no part, so that every utterance keeps its neighbours, which round.
+    parts = [
+        [(keys[row], utterances[row]) for row in todo[first : first + PART]]
+        for first in range(0, len(todo), PART)
+    ]
     heard = 0.0
     with tqdm(
         total=len(keys), initial=len(keys) - len(todo), unit="utterances", disable=not progress
     ) as bar:
-        for first in range(0, len(todo), PART):
-            rows = todo[first : first + PART]
-            waveforms = _waveforms(corpus, rows)
-            part = Embeddings(
-                [keys[row] for row in rows],
-                corpus.table["speaker"].iloc[rows],
-                _embedded(waveforms, extractor),
-            )
-            if folder is not None:
-                digest = hashlib.sha256("\n".join(part.utterances).encode()).hexdigest()
-                write_embeddings(part, folder / f"part-{digest[:16]}.npz")
+        for part, seconds in one_by_one(partial(_done, extractor, extractor.name, folder), parts):
             vectors |= zip(part.utterances.tolist(), part.matrix, strict=True)
-            heard += sum(map(len, waveforms)) / RATE
-            _advance(bar, len(rows), heard)
+            heard += seconds
+            _advance(bar, len(part), heard)
     return Embeddings(
         corpus.table["utterance"], corpus.table["speaker"], np.array([vectors[k] for k in keys])
     )
@@ -191,18 +116,35 @@ def _advance(bar: tqdm, utterances: int, heard: float) -> None:
     bar.update(utterances)
 
 
-def _waveforms(corpus: Corpus, rows: list[int]) -> list[np.ndarray]:
-    """Read some rows of a corpus; each must be heard."""
-    waveforms = []
-    for row in rows:
-        try:
-            waveforms.append(corpus.audio(row))
-        except VoicePrivacyError as error:
-            raise VoicePrivacyError(f"{error} To go on, {CHECKED}.") from error
-        if not waveforms[-1].any():
-            utterance = corpus.table["utterance"][row]
-            raise VoicePrivacyError(f"utterance {utterance!r} is silent; {CHECKED}.")
-    return waveforms
+def _done(
+    extractor: Extractor, name: str, folder: Path | None, part: list[tuple[str, Utterance]]
+) -> tuple[Embeddings, float]:
+    """Embed a part of a corpus, keep it, and say how many seconds it has."""
+    if extractor.name != name:
+        raise VoicePrivacyError(
+            f"the extractor is {name!r} here and {extractor.name!r} where it works; give every "
+            "worker the same packages and files, and start the workers anew."
+        )
+    keys, utterances = zip(*part, strict=True)
+    waveforms = [_heard(utterance) for utterance in utterances]
+    with ONE_AT_A_TIME:
+        vectors = _embedded(waveforms, extractor)
+    done = Embeddings(keys, [utterance.speaker for utterance in utterances], vectors)
+    if folder is not None:
+        digest = hashlib.sha256("\n".join(keys).encode()).hexdigest()
+        write_embeddings(done, folder / f"part-{digest[:16]}.npz")
+    return done, sum(map(len, waveforms)) / RATE
+
+
+def _heard(utterance: Utterance) -> np.ndarray:
+    """An utterance's samples; it must be heard."""
+    try:
+        samples = utterance.samples()
+    except VoicePrivacyError as error:
+        raise VoicePrivacyError(f"{error} To go on, {CHECKED}.") from error
+    if not samples.any():
+        raise VoicePrivacyError(f"utterance {utterance.utterance!r} is silent; {CHECKED}.")
+    return samples
 
 
 def _embedded(waveforms: list[np.ndarray], extractor: Extractor) -> np.ndarray:
@@ -216,14 +158,9 @@ def _embedded(waveforms: list[np.ndarray], extractor: Extractor) -> np.ndarray:
     return vectors
 
 
-def _keys(corpus: Corpus) -> list[str]:
-    """One key an utterance: its id and a digest of what is known of its audio."""
-    return [
-        f"{utterance} {_digest(path, start, end)}"
-        for utterance, path, start, end in corpus.table[
-            ["utterance", "path", "start", "end"]
-        ].itertuples(index=False)
-    ]
+def _key(utterance: Utterance) -> str:
+    """The id and a digest of what is known of the audio."""
+    return f"{utterance.utterance} {_digest(utterance.path, utterance.start, utterance.end)}"
 
 
 def _digest(path: str, start: float, end: float) -> str:
@@ -243,46 +180,3 @@ def _finished(folder: Path | None) -> dict[str, np.ndarray]:
             raise VoicePrivacyError(f"{error} Delete this part; it is computed again.") from error
         vectors |= zip(part.utterances.tolist(), part.matrix, strict=True)
     return vectors
-
-
-@contextmanager
-def _one_thread(torch) -> Iterator[None]:
-    """Let torch and the matrix products of numpy use one thread, and give the others back."""
-    from threadpoolctl import threadpool_limits
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(limits=1):
-            yield
-    finally:
-        torch.set_num_threads(before)
-
-
-def _resemblyzer():
-    """Import torch and Resemblyzer, or say what is missing or does not fit."""
-    quiet_bars()  # librosa's
-    try:
-        import resemblyzer
-        import torch
-    except ImportError as error:
-        raise VoicePrivacyError(
-            f"the Resemblyzer extractor needs the package {error.name or error}; "
-            f"install with: {INSTALL}"
-        ) from error
-    except (AttributeError, TypeError) as error:
-        found = ", ".join(
-            f"{name} {_version(name)}" for name in ("Resemblyzer", "librosa", "numpy", "scipy")
-        )
-        raise VoicePrivacyError(
-            f"Resemblyzer does not work with the packages here ({found}): {error}. "
-            f"Expected Resemblyzer 0.1.4 and librosa 0.10 or later; install with: {INSTALL}"
-        ) from error
-    return torch, resemblyzer
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

@@ -11,6 +11,7 @@ from voiceprivacy._audio import RATE
 from voiceprivacy._batches import by_length, frames_at_once, together
 from voiceprivacy._pretrained import HUB_NAME, HYPERPARAMS, load_modules, pretrained_folder
 from voiceprivacy._processes import usable_device
+from voiceprivacy._remade import Remade
 from voiceprivacy._speechbrain import speechbrain, torch_threads
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.extractors import Extractor, ResemblyzerExtractor
@@ -91,7 +92,7 @@ def _sidekit(path: str | os.PathLike) -> Callable[[], Extractor]:
     return lambda: SidekitExtractor(path)
 
 
-class SpeechBrainExtractor:
+class SpeechBrainExtractor(Remade):
     """A pretrained speaker encoder of SpeechBrain.
 
     Parameters

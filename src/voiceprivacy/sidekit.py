@@ -14,6 +14,7 @@ import numpy as np
 
 from voiceprivacy._audio import RATE
 from voiceprivacy._processes import usable_device
+from voiceprivacy._remade import Remade
 from voiceprivacy._speechbrain import speechbrain, torch_threads
 from voiceprivacy.errors import VoicePrivacyError, listed
 
@@ -22,7 +23,7 @@ MODEL, WEIGHTS, CLASSIFIER = "halfresnet34", "model_state_dict", "after_speaker_
 SHORTEST = 8 * 160
 
 
-class SidekitExtractor:
+class SidekitExtractor(Remade):
     """The speaker encoder of a SIDEKIT checkpoint.
 
     Parameters
