@@ -2,6 +2,8 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -218,6 +220,61 @@ def test_what_is_missing_from_a_folder_is_told(folder, tmp_path):
     (folder / "embedding_model.ckpt").unlink()
     with pytest.raises(VoicePrivacyError, match=r"embedding_model\.ckpt: no such file"):
         SpeechBrainExtractor(folder)
+
+
+# -- beside other versions of packages ---------------------------------------------------------
+
+DRIFTED = """
+import sys
+from pathlib import Path
+import huggingface_hub
+from voiceprivacy._speechbrain import import_torchaudio
+
+torchaudio = import_torchaudio()
+for gone in ("list_audio_backends", "get_audio_backend", "set_audio_backend", "load", "info"):
+    vars(torchaudio).pop(gone, None)
+
+def hf_hub_download(*args, use_auth_token=None, **kwargs):
+    raise TypeError("hf_hub_download() got an unexpected keyword argument 'use_auth_token'")
+
+huggingface_hub.hf_hub_download = hf_hub_download
+from voiceprivacy.models import SpeechBrainExtractor
+print(SpeechBrainExtractor(Path(sys.argv[1])).dimension)
+"""
+
+RELOADED = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance(colors="NoColor")
+for cell in (
+    "%load_ext autoreload",
+    "%autoreload 2",
+    "from voiceprivacy.models import SpeechBrainExtractor",
+    f"model = SpeechBrainExtractor({sys.argv[1]!r})",
+    "print(model.dimension)",
+):
+    shell.run_cell(cell).raise_error()
+"""
+
+
+def run_apart(code, folder):
+    """Run code on a model's folder in a fresh interpreter; return what it prints."""
+    arguments = [sys.executable, "-W", "error::UserWarning:IPython", "-c", code, str(folder)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_model_is_loaded_beside_libraries_that_dropped_what_others_call(folder):
+    """Case 05: newer torchaudio has no backends, newer huggingface_hub no use_auth_token."""
+    assert run_apart(DRIFTED, folder) == "6\n"
+
+
+def test_a_notebook_that_reloads_modules_goes_on_after_a_model_is_loaded(folder):
+    """Case 05: %autoreload asks SpeechBrain's lazy modules for their files, which imported them."""
+    pytest.importorskip("IPython", reason="the book extra is not installed")
+    assert run_apart(RELOADED, folder) == "6\n"
 
 
 # -- what is not run ---------------------------------------------------------------------------

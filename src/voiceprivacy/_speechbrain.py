@@ -41,6 +41,7 @@ def speechbrain() -> SimpleNamespace:
             f"SpeechBrain does not work with the packages here ({found}): {error}. "
             f"Expected speechbrain 1.0.3 or later, below 2; install with: {INSTALL}"
         ) from error
+    _leave_lazy_modules_alone()
     return SimpleNamespace(
         SpectrogramDrop=SpectrogramDrop,
         Fbank=Fbank,
@@ -49,6 +50,18 @@ def speechbrain() -> SimpleNamespace:
         AdditiveAngularMargin=AdditiveAngularMargin,
         LogSoftmaxWrapper=LogSoftmaxWrapper,
     )
+
+
+def _leave_lazy_modules_alone() -> None:
+    """Let nobody import SpeechBrain's optional parts by asking every module for its file.
+
+    A notebook's ``%autoreload 2`` does, before every cell, and those parts need other packages.
+    """
+    from speechbrain.utils.importutils import LazyModule
+
+    for module in list(sys.modules.values()):
+        if isinstance(module, LazyModule):
+            vars(module).setdefault("__file__", None)
 
 
 @contextmanager
