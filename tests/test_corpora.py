@@ -74,6 +74,16 @@ def test_what_cannot_be_heard_is_refused(tmp_path):
         read_audio(tmp_path / "none.wav")
 
 
+@pytest.mark.parametrize("suffix", [".wav", ".flac", ".mp3"])
+def test_a_piece_may_end_half_a_second_after_its_file_but_not_later(tmp_path, suffix):
+    """Times of another recording must not give a shorter piece in silence."""
+    path = save(tmp_path / f"a{suffix}", tone(2))
+    assert 16_000 <= len(read_audio(path, 1.0, 2.4)) < 19_000
+    for start, end in ((1.0, 2.8), (2.5, 2.6), (2.5, np.nan)):
+        with pytest.raises(VoicePrivacyError, match=rf"between {start} and .*ends after 2\.\d+ s"):
+            read_audio(path, start, end)
+
+
 def test_missing_packages_are_named_with_the_command(tmp_path, monkeypatch):
     path = save(tmp_path / "a.wav", tone())
     real = builtins.__import__

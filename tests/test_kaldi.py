@@ -283,6 +283,21 @@ def test_what_all_tables_have_is_read_on_request(contradictory):
     assert [len(corpus.audio(row)) for row in range(3)] == [16_000, 24_000, 16_000]
 
 
+def test_segments_that_run_past_their_recording_are_not_shortened_in_silence(contradictory):
+    """Case 17: Kaldi, too, drops what ends more than half a second late."""
+    for name in ("text", "wav.scp"):
+        lines = (contradictory / name).read_text().splitlines()[:1]
+        (contradictory / name).write_text("\n".join(lines))
+    (contradictory / "segments").write_text("u0 rec 2 99\n")
+    corpus = read_kaldi(contradictory, missing="drop")
+    with pytest.raises(
+        VoicePrivacyError, match=r"between 2\.0 and 99\.0 s: it ends after 3\.000 s"
+    ):
+        corpus.audio(0)
+    (contradictory / "segments").write_text("u0 rec 2 3.4\n")
+    assert len(read_kaldi(contradictory, missing="drop").audio(0)) == 16_000
+
+
 def test_missing_genders_are_unknown_and_wrong_ones_refused(contradictory):
     assert genders(contradictory).to_dict() == {"s0": "female", "s1": ""}
     (contradictory / "spk2gender").unlink()

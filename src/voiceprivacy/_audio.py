@@ -9,6 +9,8 @@ import numpy as np
 from voiceprivacy.errors import VoicePrivacyError
 
 RATE = 16_000
+# Seconds by which a piece may run past its file; Kaldi's extract-segments allows as many.
+OVERSHOOT = 0.5
 
 
 def read_audio(
@@ -32,13 +34,15 @@ def read_audio(
     Raises
     ------
     VoicePrivacyError
-        If the file cannot be decoded, or holds no samples or values that are no numbers.
+        If the file cannot be decoded, or holds no samples or values that are no numbers, or if the
+        piece ends more than half a second after the file.
     """
     soundfile, soxr = audio_packages()
     try:
         with soundfile.SoundFile(path if sound is None else sound) as file:
             first = 0 if np.isnan(start) else round(start * file.samplerate)
             last = file.frames if np.isnan(end) else round(end * file.samplerate)
+            _refuse_outside(path, start, end, file.frames / file.samplerate)
             # Seeking in an mp3 file lands some hundred samples off, so decode up to the piece.
             skip = first if file.format == "MP3" else 0
             file.seek(first - skip)
@@ -53,6 +57,15 @@ def read_audio(
         raise VoicePrivacyError(f"{path} holds samples that are not numbers.")
     mono = samples.mean(axis=1)
     return mono if rate == RATE else soxr.resample(mono, rate, RATE)
+
+
+def _refuse_outside(path: str | os.PathLike, start: float, end: float, seconds: float) -> None:
+    # A comparison with NaN, which stands for no limit, is false.
+    if start >= seconds or end > seconds + OVERSHOOT:
+        raise VoicePrivacyError(
+            f"{path} holds no samples between {start} and {end} s: it ends after {seconds:.3f} s. "
+            "Mend the times, or use the recording that they are of."
+        )
 
 
 def header_faults(file: Path) -> tuple[str, str]:
