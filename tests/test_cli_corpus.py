@@ -74,6 +74,17 @@ def test_hours_and_all_rates_are_added_up_when_asked(folder):
     assert done.exit_code == 0
 
 
+@pytest.mark.parametrize("options", [(), ("--durations",), ("--decode",)])
+def test_a_low_rate_is_told_of_tables_too(folder, options):
+    """Case 04: sound of 8 kHz behind a Kaldi directory."""
+    save(folder / "bob" / "phone.wav", 1, 8_000)
+    write_kaldi(folder.parent / "kaldi", read_folder(folder))
+    for place in (folder, folder.parent / "kaldi"):
+        done = check(place, *options)
+        assert done.exit_code == 0, done.output
+        assert "Mind: 1 low rate ('phone'). First: 8000 Hz: nothing above 4000" in done.output
+
+
 def test_problems_are_told_by_reason_written_whole_and_end_in_status_1(folder, tmp_path):
     (folder / "bob" / "broken.wav").write_text("no sound")
     (folder / "bob" / "other.m4a").write_text("another format")

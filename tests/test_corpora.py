@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from voiceprivacy.corpora import Corpus, checked, cut, read_audio, read_folder
+from voiceprivacy.corpora import COLUMNS, Corpus, checked, cut, read_audio, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 
 soundfile = pytest.importorskip("soundfile", reason="the speech extra is not installed")
@@ -250,6 +250,19 @@ def test_checked_keeps_whole_utterances(tmp_path):
     corpus = checked(read_folder(tmp_path))
     assert corpus.table[["utterance", "start", "end"]].to_numpy().tolist() == [["ok", 0.0, 1.3]]
     assert reasons(corpus) == {"short": "too short", "mute": "silent"}
+
+
+@pytest.mark.parametrize("sift", [checked, lambda corpus: cut(corpus, 0.5)])
+def test_a_low_rate_is_noted_once_whoever_read_the_table(tmp_path, sift):
+    """Case 04: no reader but that of folders opens files, so what decodes them tells."""
+    paths = [
+        save(tmp_path / "ann" / f"{rate}.wav", tone(1, rate), rate) for rate in (8_000, 16_000)
+    ]
+    rows = [(path.stem, "ann", str(path), np.nan, np.nan) for path in paths]
+    for corpus in (Corpus("mine", pd.DataFrame(rows, columns=COLUMNS)), read_folder(tmp_path)):
+        notes = sift(corpus).notes
+        assert notes[["utterance", "reason"]].to_numpy().tolist() == [["8000", "low rate"]]
+        assert notes["detail"][0] == "8000 Hz: nothing above 4000 Hz; 16 kHz expected"
 
 
 def test_nothing_left_is_an_error(recording):

@@ -77,9 +77,12 @@ def header_faults(file: Path) -> tuple[str, str]:
         return str(error), ""
     if not info.frames:
         return "holds no samples", ""
-    if info.samplerate < RATE:
-        return "", f"{info.samplerate} Hz: nothing above {info.samplerate // 2} Hz; 16 kHz expected"
-    return "", ""
+    return "", low_rate(info.samplerate)
+
+
+def low_rate(rate: int) -> str:
+    """What is doubtful about a sampling rate; empty text if nothing is."""
+    return f"{rate} Hz: nothing above {rate // 2} Hz; 16 kHz expected" if rate < RATE else ""
 
 
 def audio_packages():

@@ -25,6 +25,7 @@ SILENCE = 5e-4
 READ = (".wav", ".flac", ".ogg", ".mp3")
 NOT_READ = (".aac", ".aif", ".aiff", ".amr", ".m4a", ".mp4", ".opus", ".sph", ".webm", ".wma")
 LIBRISPEECH_NAME = re.compile(r"\d+-\d+-\d{4}")
+LOW_RATE = "low rate"
 COLUMNS = ["utterance", "speaker", "path", "start", "end"]
 REPORT_COLUMNS = ["utterance", "path", "reason", "detail"]
 
@@ -160,7 +161,7 @@ def read_folder(path: str | os.PathLike) -> Corpus:
             skipped.append((utterance, file, "unreadable", fault))
         else:
             rows.append((utterance, speaker, str(file), np.nan, np.nan))
-            notes += [(utterance, file, "low rate", note)] * bool(note)
+            notes += [(utterance, file, LOW_RATE, note)] * bool(note)
     _refuse_empty(root, rows, skipped)
     table = pd.DataFrame(rows, columns=COLUMNS).sort_values("utterance", kind="stable")
     return Corpus(root.resolve().name, table, _report(skipped), _report(notes))
@@ -206,7 +207,7 @@ def cut(
 def checked(
     corpus: Corpus, minimum: float = 0.5, *, silence: float = SILENCE, progress: bool = False
 ) -> Corpus:
-    """Decode every utterance and leave out those that are unreadable, silent or too short.
+    """Leave out utterances that are unreadable, silent or too short; note those below 16 kHz.
 
     Parameters
     ----------
@@ -230,14 +231,17 @@ def _sifted(
     silence: float = SILENCE,
 ) -> Corpus:
     """Keep the usable pieces of every utterance and report the others."""
-    kept, skipped = [], []
-    rows = corpus.table.itertuples(index=False)
-    for row, utterance in enumerate(tqdm(rows, total=len(corpus), disable=not progress)):
+    kept, skipped, notes = [], [], []
+    noted = set(corpus.notes["utterance"][corpus.notes["reason"] == LOW_RATE])
+    for utterance in tqdm(corpus.utterances(), disable=not progress):
         try:
-            samples = corpus.audio(row)
+            samples = utterance.samples()
         except VoicePrivacyError as error:
             skipped.append((utterance.utterance, utterance.path, "unreadable", str(error)))
             continue
+        _, note = header_faults(utterance.path)
+        if note and utterance.utterance not in noted:
+            notes.append((utterance.utterance, utterance.path, LOW_RATE, note))
         offset = 0.0 if np.isnan(utterance.start) else utterance.start
         for suffix, start, end in pieces(len(samples)):
             piece = samples[round(start * RATE) : round(end * RATE)]
@@ -249,7 +253,9 @@ def _sifted(
                 kept.append((name, utterance.speaker, utterance.path, offset + start, offset + end))
     left_out = pd.concat([corpus.skipped, _report(skipped)], ignore_index=True)
     _refuse_empty(corpus.name, kept, left_out.itertuples(index=False))
-    return replace(corpus, table=pd.DataFrame(kept, columns=COLUMNS), skipped=left_out)
+    notes = pd.concat([corpus.notes, _report(notes)], ignore_index=True)
+    table = pd.DataFrame(kept, columns=COLUMNS)
+    return replace(corpus, table=table, skipped=left_out, notes=notes)
 
 
 def _fault(samples: np.ndarray, minimum: float, silence: float) -> tuple[str, str] | None:

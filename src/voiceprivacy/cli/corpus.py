@@ -6,9 +6,9 @@ import click
 import numpy as np
 import pandas as pd
 
-from voiceprivacy._audio import audio_packages
+from voiceprivacy._audio import audio_packages, low_rate
 from voiceprivacy._corpus_kinds import Found, recognised
-from voiceprivacy.corpora import REPORT_COLUMNS, Corpus, checked
+from voiceprivacy.corpora import LOW_RATE, REPORT_COLUMNS, Corpus, checked
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
 
@@ -42,9 +42,9 @@ def check(path: Path, durations: bool, decode: bool, report: Path | None) -> Non
     for name, corpus in found.corpora.items():
         if decode:
             corpus = checked(corpus, progress=True)
-        headers, unreadable = _headers(corpus, durations or decode)
+        headers, doubts = _headers(corpus, durations or decode)
         rows.append(_row(name, corpus, headers, found.genders, durations or decode))
-        problems += [_problems(name, corpus), unreadable.assign(set=name, use="no")]
+        problems += [_problems(name, corpus), doubts.assign(set=name)]
     click.echo(f"{path.resolve()}: {found.kind}.")
     click.echo(pd.DataFrame(rows).to_string(index=False))
     _tell(pd.concat(problems, ignore_index=True), report)
@@ -77,20 +77,24 @@ def _hours(corpus: Corpus, headers: pd.DataFrame) -> float:
 
 
 def _headers(corpus: Corpus, every: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rate and seconds of files, all or some spread evenly, by path; and those without a header."""
+    """Rate and seconds of files, all or some spread evenly, by path; and what is wrong with any."""
     soundfile, _ = audio_packages()
     files = corpus.table.drop_duplicates("path")
     if not every and len(files) > LOOKED_AT:
         files = files.iloc[np.linspace(0, len(files) - 1, LOOKED_AT).astype(int)]
-    headers, unreadable = {}, []
+    noted = set(corpus.notes["utterance"][corpus.notes["reason"] == LOW_RATE])
+    headers, faults = {}, []
     for utterance, path in zip(files["utterance"], files["path"], strict=True):
         try:
             info = soundfile.info(path)
             headers[path] = info.samplerate, info.frames / info.samplerate
         except (OSError, RuntimeError) as error:
-            unreadable.append((utterance, path, "unreadable", str(error)))
+            faults.append((utterance, path, "unreadable", str(error), "no"))
+            continue
+        if (note := low_rate(info.samplerate)) and utterance not in noted:
+            faults.append((utterance, path, LOW_RATE, note, "with a doubt"))
     table = pd.DataFrame.from_dict(headers, orient="index", columns=["rate", "seconds"])
-    return table, pd.DataFrame(unreadable, columns=REPORT_COLUMNS, dtype=str)
+    return table, pd.DataFrame(faults, columns=[*REPORT_COLUMNS, "use"], dtype=str)
 
 
 def _problems(name: str, corpus: Corpus) -> pd.DataFrame:
