@@ -9,7 +9,14 @@ import pytest
 
 from voiceprivacy.corpora import COLUMNS, Corpus, checked, read_folder
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.kaldi import genders, read_kaldi, read_trials, transcripts, write_kaldi
+from voiceprivacy.kaldi import (
+    genders,
+    read_kaldi,
+    read_speech,
+    read_trials,
+    transcripts,
+    write_kaldi,
+)
 
 soundfile = pytest.importorskip("soundfile", reason="the speech extra is not installed")
 
@@ -388,6 +395,31 @@ def test_bad_lines_of_trials_are_all_told_with_their_numbers(tmp_path):
         read_trials(path)
     with pytest.raises(VoicePrivacyError, match="no such list"):
         read_trials(tmp_path / "none")
+
+
+# -- folders of whatever kind -------------------------------------------------------------------
+
+
+def test_common_voice_s_folder_of_clips_is_no_speaker(tmp_path):
+    """Nor is a language, nor a Kaldi directory: of all of them, sound would become one speaker."""
+    language = tmp_path / "cv-corpus-11.0" / "en"
+    for name in ("one", "two"):
+        save(language / "clips" / f"{name}.wav").rename(language / "clips" / f"{name}.mp3")
+    (language / "validated.tsv").write_text("client_id\tpath\nann\tone.mp3\nbob\ttwo.mp3\n")
+    assert read_speech(language).table["speaker"].tolist() == ["ann", "bob"]
+    with pytest.raises(VoicePrivacyError, match="'en' have some: name one"):
+        read_speech(language.parent)
+    (language / "validated.tsv").unlink()
+    assert set(read_speech(language).table["speaker"]) == {"clips"}
+
+
+def test_a_folder_of_kaldi_directories_is_no_folder_of_speakers(small, tmp_path):
+    save(tmp_path / "data" / "wav" / "a.wav")
+    with pytest.raises(VoicePrivacyError, match=r"holds Kaldi directories \('data'\); name one"):
+        read_speech(tmp_path)
+    assert read_speech(small).table["speaker"].tolist() == ["s1", "s1", "s2"]
+    with pytest.raises(VoicePrivacyError, match="no such folder"):
+        read_speech(tmp_path / "none")
 
 
 # -- writing -----------------------------------------------------------------------------------

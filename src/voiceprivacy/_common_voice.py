@@ -13,6 +13,15 @@ SPLITS = ("validated", "other", "train", "dev", "test")
 """The tables that are read, and their precedence: a clip belongs to the first that has it."""
 
 
+def is_common_voice(folder: Path) -> bool:
+    """Whether a folder is that of a language, or holds such folders, which `language_folder` tells.
+
+    Other folders named ``clips`` are a speaker's.
+    """
+    places = [*folder.glob("clips"), *folder.glob("*/clips")]
+    return any(place.is_dir() and any(place.parent.glob("*.tsv")) for place in places)
+
+
 def language_folder(folder: str | os.PathLike) -> Path:
     folder = Path(folder)
     if not folder.is_dir():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from voiceprivacy._challenge import TRAIN, Subset
+from voiceprivacy._common_voice import is_common_voice
 from voiceprivacy.corpora import Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kaldi import genders, is_kaldi, read_kaldi
@@ -61,10 +62,6 @@ def _common_voice(path: Path) -> Found:
     )
 
 
-def _is_common_voice(path: Path) -> bool:
-    return (path / "clips").is_dir() and any(path.glob("*.tsv"))
-
-
 def _kaldi(path: Path) -> Found:
     corpus = read_kaldi(path, missing="drop")
     return Found("Kaldi directory", {corpus.name: corpus}, genders(path).to_dict())
@@ -114,7 +111,7 @@ def _vpac(path: Path) -> Found:
 
 KINDS: list[tuple[Callable[[Path], object], Callable[[Path], Found]]] = [
     (is_kaldi, _kaldi),
-    (_is_common_voice, _common_voice),
+    (is_common_voice, _common_voice),
     (_vpac_systems, _vpac),
     (lambda path: vpc_suffixes(_vpc_data(path)), _vpc),
     (is_librispeech, _librispeech),

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy import _wav_scp
+from voiceprivacy._common_voice import is_common_voice
 from voiceprivacy._kaldi_trials import read_trials
 from voiceprivacy._kaldi_writing import write_kaldi
 from voiceprivacy._spk2utt import read_spk2utt
@@ -33,8 +34,24 @@ def is_kaldi(folder: Path) -> bool:
 
 
 def read_speech(folder: Path, missing: str = "error") -> Corpus:
-    """Read a Kaldi directory, or a folder of sound files."""
-    return read_kaldi(folder, missing=missing) if is_kaldi(folder) else read_folder(folder)
+    """Read a Kaldi directory, a release of Common Voice, or a folder of sound files.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If the reader does, or if the folder holds several corpora: the folders of Kaldi
+        directories and of languages are no speakers.
+    """
+    if is_kaldi(folder):
+        return read_kaldi(folder, missing=missing)
+    if is_common_voice(folder):
+        from voiceprivacy.common_voice import read_common_voice
+
+        return read_common_voice(folder)
+    inner = [place.name for place in sorted(folder.glob("*")) if is_kaldi(place)]
+    if inner:
+        raise VoicePrivacyError(f"{folder} holds Kaldi directories ({listed(inner)}); name one.")
+    return read_folder(folder)
 
 
 def read_kaldi(

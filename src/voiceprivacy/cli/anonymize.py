@@ -54,7 +54,8 @@ def _list_methods(context: click.Context, parameter: click.Parameter, wanted: bo
 def command(speech, out, missing, method, pairs, seed, workers):
     """Anonymize the speech in IN, into OUT.
 
-    IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
+    IN is a Kaldi directory, the folder of one language of Common Voice, or a folder with a folder
+    for each speaker or LibriSpeech file names.
     OUT gets OUT/SPEAKER/UTTERANCE.flac (16 kHz, mono), utterances.csv with the factor by which
     each became longer, and skipped.csv with what was left out and why; of a Kaldi directory also
     its tables. An interrupted run goes on when started again.

@@ -65,7 +65,8 @@ EXISTING = click.Path(path_type=Path)
 def command(speech, out, missing, timestamps, recogniser, model, workers, **settings):
     """Augment the speech in IN by SegReConcat, into OUT.
 
-    IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
+    IN is a Kaldi directory, the folder of one language of Common Voice, or a folder with a folder
+    for each speaker or LibriSpeech file names.
     OUT gets OUT/SPEAKER/UTTERANCE.flac (16 kHz, mono), utterances.csv with the words' orders,
     timestamps.csv with the words' times, and skipped.csv with what was left out and why; of a
     Kaldi directory also its tables. An interrupted run goes on when started again.

@@ -54,7 +54,8 @@ RECOGNISERS = ("whisper", "packaged", "pocketsphinx")
 def command(speech, out, missing, recogniser, model, transcripts, overwrite, **whisper):
     """Find the words of the speech in IN, and write their times to OUT.csv.
 
-    IN is a Kaldi directory, or a folder with a folder for each speaker or LibriSpeech file names.
+    IN is a Kaldi directory, the folder of one language of Common Voice, or a folder with a folder
+    for each speaker or LibriSpeech file names.
     OUT.csv has the SegReConcat authors' form: utterance_id, word_timestamps. Beside it,
     OUT_repairs.csv lists each span that was impossible and what was done about it, and
     OUT_no_words.csv the utterances without words, with the reason, and OUT_skipped.csv the files
