@@ -110,7 +110,7 @@ class TestBadInput:
             ([ROW.replace(",A0,", ",,")], "no OA, LSOA or MSOA code in row 2"),
             ([ROW, "s2,f,A0_HH000001,2,A0,L9,M0"], "OA 'A0' lies in more than one LSOA"),
             ([ROW, "s2,f,A1_HH000001,1,A1,L0,M9"], "LSOA 'L0' lies in more than one MSOA"),
-            ([ROW, "s2,f,A1_HH000001,1,A1,L0"], "row 3 has more or fewer cells"),
+            ([ROW, "s2,f,A1_HH000001,1,A1,L0"], "line 3 has more or fewer cells"),
             ([], "no rows"),
         ],
     )

@@ -29,6 +29,15 @@ def test_quotes_and_blanks_inside_values(tmp_path):
     assert read_side_information(path).job.tolist() == ['clerk, "senior"', "clerk"]
 
 
+def test_stray_quotes_swallow_no_row(tmp_path):
+    """Case 01: a parser pairs quotes over lines, so that b was gone without a word."""
+    path = written(tmp_path, 'speaker\ttown\na\t"x\nb\ty"\nc\tz\n', "people.tsv")
+    assert read_side_information(path).town.to_dict() == {"a": '"x', "b": 'y"', "c": "z"}
+    path = written(tmp_path, 'speaker,town\na,x\n\nb,"y\nc,z"\n')
+    with pytest.raises(VoicePrivacyError, match="line 4: a quote is open until line 5"):
+        read_side_information(path)
+
+
 def test_columns_are_taken_in_the_order_asked_for(tmp_path):
     path = written(tmp_path, "job\ttown\tspeaker\nclerk\tx\ta\n", "people.tsv")
     assert read_side_information(path, ["town", "job"]).columns.tolist() == ["town", "job"]
@@ -39,11 +48,11 @@ def test_columns_are_taken_in_the_order_asked_for(tmp_path):
     ("text", "options", "message"),
     [
         ("", {}, "is empty"),
-        ("speaker,town\na,x,y\n", {}, "line 2: 3 values where the heading has 2"),
-        ('speaker,town\na,"x\n', {}, "cannot be read"),
+        ("speaker,town\na,x,y\n", {}, "line 2 has more or fewer cells than the heading's 2"),
+        ('speaker,town\na,"x\n', {}, "line 2: unexpected end"),
         ("speaker,town\na,x\na,y\n", {}, "speaker 'a' appears more than once"),
         ("speaker,town\n,x\n", {}, "no speaker id in row 2"),
-        ("speaker,town,town\na,x,y\n", {}, "column 'town' appears more than once"),
+        ("speaker,town,town\na,x,y\n", {}, "more than one column 'town'"),
         ("speaker,town\na,x\n", {"columns": ["job"]}, "no column 'job'; its columns are 'speaker'"),
         ("speaker,town\na,x\n", {"speaker": "id"}, "no column 'id'"),
         ("speaker,town\na,x\n", {"columns": ["town", "town"]}, "column 'town' appears more than"),
@@ -56,7 +65,7 @@ def test_faults_are_named(tmp_path, text, options, message):
 
 
 def test_a_file_of_another_encoding_is_refused(tmp_path):
-    with pytest.raises(VoicePrivacyError, match="cannot be read"):
+    with pytest.raises(VoicePrivacyError, match="is not UTF-8"):
         read_side_information(written(tmp_path, "speaker,town\na,Müncheberg\n", encoding="latin-1"))
 
 

@@ -140,10 +140,11 @@ class TestRead:
             ("one two three\n", "spk2gender file.*line 1"),
             ("speaker,gender,age\n", "no rows"),
             ("speaker,gender,age\na,f,\n,f,\n", "empty speaker id in row 3"),
-            ('speaker,gender,age\n"a,f,\n', "is not a table: unexpected end"),
+            ('speaker,gender,age\n"a,f,\n', "is not a table: line 2: unexpected end"),
+            ('speaker,gender,age\n"a,f,\nb",m,\n', "line 2: a quote is open until line 3"),  # 01
             ("speaker,gender,age\na,f,,,,\n", "is not a table"),
             ("speaker,gender,age\na,f,\nb,f,,,\n", "is not a table"),
-            ("speaker,gender,age\na,f,\n\nb,f\n", "row 3 has more or fewer cells"),
+            ("speaker,gender,age\na,f,\n\nb,f\n", "line 4 has more or fewer cells"),
         ],
     )
     def test_refuses(self, file, text, message):

@@ -62,7 +62,7 @@ def read_geolocation(path: str | os.PathLike) -> pd.DataFrame:
         not a whole number from 1 up, or an area lies in two larger ones.
     """
     path = Path(path)
-    table = text_table(read_text(path), str(path))
+    table = text_table(read_text(path), str(path), line_breaks=True)
     missing = [name for name in _AUTHORS_COLUMNS if name not in table]
     if missing:
         raise VoicePrivacyError(

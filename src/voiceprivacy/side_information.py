@@ -5,13 +5,14 @@ evaluation discloses columns 1 to j together; two speakers share a level when th
 of them. An unknown value (missing or blank) rules nobody out.
 """
 
-import csv
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.speakers import read_text, text_table
 
 UNKNOWN = -1
 
@@ -24,8 +25,8 @@ def read_side_information(
     Parameters
     ----------
     path
-        A file with a heading row. Commas, or tabs when the name ends in ``.tsv``. Quoted values
-        may hold separators.
+        A file with a heading row. Commas, or tabs when the name ends in ``.tsv``. Between commas,
+        quoted values may hold separators.
     columns
         The columns to keep, coarse to fine; all but the speaker column by default.
     speaker
@@ -41,9 +42,9 @@ def read_side_information(
     VoicePrivacyError
         If the file is absent or ragged, a column is missing, or a speaker id is blank or repeated.
     """
-    rows = _read_rows(path)
-    heading = rows[0]
-    _refuse_repeated(heading, f"{path}: column")
+    separator = "\t" if str(path).endswith(".tsv") else ","
+    table = text_table(read_text(Path(path)), str(path), separator).map(str.strip)
+    heading = table.columns.tolist()
     key = speaker or next((name for name in ("speaker", "spk_id") if name in heading), heading[0])
     columns = columns if columns is not None else [name for name in heading if name != key]
     _refuse_repeated(columns, f"{path}: asked for column")
@@ -55,14 +56,13 @@ def read_side_information(
             f"{path} has no column {listed(absent)}; its columns are {listed(heading, 20)}. "
             "Values are separated by commas, in a .tsv file by tabs."
         )
-    table = pd.DataFrame(rows[1:], columns=heading, dtype=object).map(str.strip)
     blank = (np.flatnonzero(table[key] == "") + 2).tolist()
     if blank:
         raise VoicePrivacyError(
             f"{path}, column {key!r}: no speaker id in row {listed(blank)}; give every row one."
         )
     _refuse_repeated(table[key], f"{path}, column {key!r}: speaker")
-    return table.set_index(key)[columns].replace("", None).rename_axis("speaker")
+    return table.astype(object).set_index(key)[columns].replace("", None).rename_axis("speaker")
 
 
 def encode(
@@ -109,29 +109,6 @@ def encode(
         value = table[name].where(table[name].notna() & (table[name].astype(str) != ""))
         codes[row >= 0, j] = pd.factorize(value, sort=True)[0][row[row >= 0]]
     return codes, len(absent)
-
-
-def _read_rows(path: str | os.PathLike) -> list[list[str]]:
-    """Read a delimited file as text, refusing ragged rows by their line."""
-    delimiter = "\t" if str(path).endswith(".tsv") else ","
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            rows = [(reader.line_num, row) for row in reader if row]
-    except FileNotFoundError:
-        raise VoicePrivacyError(f"There is no side-information table {path}.") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise VoicePrivacyError(f"{path} cannot be read as a table: {error}.") from error
-    if not rows:
-        raise VoicePrivacyError(f"{path} is empty; expected a heading and one row a speaker.")
-    width = len(rows[0][1])
-    for line, row in rows:
-        if len(row) != width:
-            raise VoicePrivacyError(
-                f"{path}, line {line}: {len(row)} values where the heading has {width}; "
-                "quote values that hold the separator."
-            )
-    return [row for _, row in rows]
 
 
 def _refuse_repeated(names, what: str) -> None:

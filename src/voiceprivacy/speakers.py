@@ -101,32 +101,56 @@ def read_text(path: Path) -> str:
     return text
 
 
-def text_table(text: str, source: str, separator: str = ",") -> pd.DataFrame:
+def text_table(
+    text: str, source: str, separator: str = ",", *, line_breaks: bool = False
+) -> pd.DataFrame:
     """Return the rows of delimited text under its heading, every cell as the text that it is.
+
+    Quotes mean something between commas alone. A row is a line, unless quoted cells may hold
+    `line_breaks`; then a stray quote can join rows.
 
     Raises
     ------
     VoicePrivacyError
-        If a quote is left open, two columns have one name, or a row has more or fewer cells
-        than the heading.
+        If there is no row, a quote is left open, two columns have one name, or a row has more or
+        fewer cells than the heading.
     """
+    rows = _rows_by_line(text, source, separator, line_breaks)
+    if not rows:
+        raise VoicePrivacyError(f"{source} is empty; expected a heading and one row a speaker.")
+    heading = next(iter(rows.values()))
+    if twice := {name for name in heading if heading.count(name) > 1}:
+        raise VoicePrivacyError(f"{source} has more than one column {listed(sorted(twice))}.")
+    wrong = [line for line, row in rows.items() if len(row) != len(heading)]
+    if wrong:
+        raise VoicePrivacyError(
+            f"{source} is not a table: line {listed(wrong)} has more or fewer cells than the "
+            f"heading's {len(heading)}. Cells with a separator in them need quotes."
+        )
+    return pd.DataFrame(list(rows.values())[1:], columns=heading, dtype=str)
+
+
+def _rows_by_line(
+    text: str, source: str, separator: str, line_breaks: bool
+) -> dict[int, list[str]]:
+    """The cells of every row that is not blank, by the number of its first line."""
     quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
     lines = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, quoting=quoting, strict=True
     )
+    rows, first = {}, 1
     try:
-        heading, *rows = [row for row in lines if row]
+        for row in lines:
+            if lines.line_num > first and not line_breaks:
+                raise csv.Error(f"a quote is open until line {lines.line_num}")
+            rows |= {first: row} if row else {}
+            first = lines.line_num + 1
     except csv.Error as error:
-        raise VoicePrivacyError(f"{source} is not a table: {error}.") from None
-    if twice := {name for name in heading if heading.count(name) > 1}:
-        raise VoicePrivacyError(f"{source} has more than one column {listed(sorted(twice))}.")
-    wrong = [number for number, row in enumerate(rows, start=2) if len(row) != len(heading)]
-    if wrong:
         raise VoicePrivacyError(
-            f"{source} is not a table: row {listed(wrong)} has more or fewer cells than the "
-            f"heading's {len(heading)}. Cells with a separator in them need quotes."
-        )
-    return pd.DataFrame(rows, columns=heading, dtype=str)
+            f"{source} is not a table: line {first}: {error}. Expected a row a line; a quote "
+            "within quotes is written twice."
+        ) from None
+    return rows
 
 
 def _canonical_headings(found: pd.Index) -> dict[str, str]:
