@@ -145,6 +145,22 @@ def test_a_cut_file_is_refused_wherever_it_is_cut(tmp_path, suffix):
             read_embeddings(path)
 
 
+def test_damage_inside_numpy_s_files_is_told(tmp_path):
+    """Single bytes, for which numpy and zipfile have exceptions of their own."""
+    e = some(["u", "v"], dimension=2)
+    write_embeddings(e, tmp_path / "pool.npz")
+    content = bytearray((tmp_path / "pool.npz").read_bytes())
+    content[content.index(b"PK\x01\x02") + 10] = 99  # the method of compression
+    (tmp_path / "pool.npz").write_bytes(content)
+    np.save(tmp_path / "x.npy", e.matrix)
+    (tmp_path / "x.txt").write_text("u s\nv s\n")
+    header = (tmp_path / "x.npy").read_bytes().replace(b"(2, 2)", b"(2, 2(")
+    (tmp_path / "x.npy").write_bytes(header)
+    for name in ("pool.npz", "x.npy"):
+        with pytest.raises(VoicePrivacyError, match=f"{name}: .*cut or damaged"):
+            read_embeddings(tmp_path / name)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_of_another_kind_is_refused(tmp_path, suffix):
     (tmp_path / "spk2utt").write_text("s u\n")

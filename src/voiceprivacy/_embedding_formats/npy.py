@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from voiceprivacy._embedding_formats.speaker_tables import joined
-from voiceprivacy._embedding_formats.vectors import DAMAGED, OBJECTS, Arrays, stacked
+from voiceprivacy._embedding_formats.vectors import DAMAGED, NUMPY_ERRORS, OBJECTS, Arrays, stacked
 from voiceprivacy._spk2utt import utf8_lines
 from voiceprivacy.errors import VoicePrivacyError, listed
 
@@ -53,7 +53,7 @@ def _array(path: Path) -> np.ndarray:
     try:
         with path.open("rb") as file:
             values = np.lib.format.read_array(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except NUMPY_ERRORS as error:
         if "Object arrays" in str(error):
             raise VoicePrivacyError(OBJECTS) from error
         raise VoicePrivacyError(DAMAGED.format(error)) from error

@@ -1,13 +1,12 @@
 """npz: three arrays, or one array an utterance with the speakers in a table beside the file."""
 
-import zlib
 from pathlib import Path
-from zipfile import BadZipFile, is_zipfile
+from zipfile import is_zipfile
 
 import numpy as np
 
 from voiceprivacy._embedding_formats.speaker_tables import TABLES, joined
-from voiceprivacy._embedding_formats.vectors import DAMAGED, OBJECTS, Arrays, stacked
+from voiceprivacy._embedding_formats.vectors import DAMAGED, NUMPY_ERRORS, OBJECTS, Arrays, stacked
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
 
@@ -21,7 +20,7 @@ def read_npz(path: Path, table: Path | None) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
+    except NUMPY_ERRORS as error:
         if "Object arrays" in str(error):
             raise VoicePrivacyError(OBJECTS) from error
         raise VoicePrivacyError(DAMAGED.format(error)) from error

@@ -1,11 +1,18 @@
 """One vector an utterance: stacked into a matrix, and refused where they do not go together."""
 
+import zlib
+from tokenize import TokenError
+from zipfile import BadZipFile
+
 import numpy as np
 
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 DAMAGED = "cannot be read, it seems cut or damaged ({}); write or copy it again."
+# What numpy raises of a damaged file; its header is read as Python's text.
+NUMPY_ERRORS = (OSError, ValueError, KeyError, EOFError, NotImplementedError, TokenError,
+                BadZipFile, zlib.error)  # fmt: skip
 OBJECTS = (
     "an array was saved as Python objects, which is not safe to load; "
     "save ids with ids.astype(str) and vectors as float32."
