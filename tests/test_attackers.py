@@ -84,6 +84,7 @@ def test_an_attacker_is_an_extractor(attacker, corpus):
 
 
 def test_an_embedding_depends_on_its_utterance_alone(attacker, corpus):
+    """Case 38."""
     waveforms = [corpus.audio(row) for row in (0, 9, 4, 12, 7)]
     # The shortest that there are, an end between two windows, and a click behind the last one.
     waveforms += [waveforms[0][:length].copy() for length in (640, 700, 9_599)]

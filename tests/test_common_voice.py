@@ -58,7 +58,7 @@ def owners(corpus):
 
 
 def test_stray_quotes_stay_what_they_are(release):
-    """One quote is left open, one stands inside a word: a CSV parser returns 2 of 4 rows."""
+    """Case 01: one quote left open, one inside a word. A CSV parser returns 2 of 4 rows."""
     sentences = ['"Well, he said.', "Nothing here.", 'Is it"s?', "The end."]
     rows = [row(f"cv_{n}.mp3", sentence=sentence) for n, sentence in enumerate(sentences)]
     found = common_voice_rows(release(validated=rows))
@@ -67,6 +67,7 @@ def test_stray_quotes_stay_what_they_are(release):
 
 
 def test_a_quote_that_never_closes_swallows_nothing(release):
+    """Case 01."""
     rows = [row("cv_0.mp3", sentence='"So')] + [row(f"cv_{n}.mp3") for n in range(1, 21)]
     folder = release(validated=rows)
     assert len(read_common_voice(folder)) == len(common_voice_rows(folder)) == 21
@@ -75,6 +76,7 @@ def test_a_quote_that_never_closes_swallows_nothing(release):
 
 @pytest.mark.parametrize("columns", [OLD, NEW])
 def test_columns_are_found_by_name(release, columns):
+    """Case 11."""
     folder = release(columns, validated=[row("cv_1.mp3", "0012"), row("cv_2.mp3", "NA")])
     assert owners(read_common_voice(folder)) == {"cv_1": "0012", "cv_2": "NA"}
 
@@ -198,6 +200,7 @@ def test_wrong_folders_are_refused(release, tmp_path):
 
 
 def test_any_rate_comes_out_as_16_khz_mono(release):
+    """Case 04."""
     soundfile = pytest.importorskip("soundfile", reason="the speech extra is not installed")
     pytest.importorskip("soxr", reason="the speech extra is not installed")
     folder = release(validated=[row(f"cv_{rate}") for rate in (16_000, 32_000, 44_100, 48_000)])
@@ -219,6 +222,7 @@ def test_any_rate_comes_out_as_16_khz_mono(release):
 
 
 def test_old_and_new_words_of_gender(release):
+    """Case 11."""
     words = {
         "a": ("male", "male"),
         "b": ("female", "female"),
@@ -246,6 +250,7 @@ def test_old_and_new_words_of_gender(release):
 
 
 def test_words_of_age(release):
+    """Case 13."""
     said = ["teens", "twenties", "fourties", "forties", "nineties", "", "Twenties ", "19"]
     rows = [row(f"cv_{n}", f"s{n}", age=word) for n, word in enumerate(said)]
     found = common_voice_speakers(release(validated=rows))
@@ -297,6 +302,7 @@ def test_speakers_need_no_clips_but_their_columns(release):
 
 
 def test_every_year_from_13_has_exactly_one_word():
+    """Case 13."""
     limits = age_years(AGES)
     years = np.arange(101)
     inside = (years[:, None] >= limits["low"].to_numpy()) & (
@@ -307,6 +313,7 @@ def test_every_year_from_13_has_exactly_one_word():
 
 
 def test_years_of_words_in_any_spelling():
+    """Case 13."""
     found = age_years(["teens", "twenties", "fourties", "forties", "", "Twenties ", "19", None])
     expected = [[13, 19], [20, 29], [40, 49], [40, 49], None, [20, 29], None, None]
     pd.testing.assert_frame_equal(

@@ -35,7 +35,7 @@ def reasons(corpus):
 
 
 def test_any_rate_and_channels_come_out_as_16_khz_mono(tmp_path):
-    """The same sound in four files; a silent right channel halves the mean."""
+    """Case 04: The same sound in four files; a silent right channel halves the mean."""
     stereo = np.stack([tone(rate=44_100), np.zeros(44_100)], axis=1)
     heard = {
         "16k": read_audio(save(tmp_path / "a.wav", tone())),

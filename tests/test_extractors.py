@@ -86,6 +86,7 @@ def test_the_order_of_a_corpus_changes_nothing(corpus, many):
 
 
 def test_the_extractor_hears_one_sound_whatever_the_file(tmp_path):
+    """Case 04."""
     stereo = np.stack([tone(200, rate=44_100)] * 2, axis=1)
     save(tmp_path / "s" / "a.wav", tone(200))
     save(tmp_path / "s" / "b.wav", tone(200, rate=48_000), 48_000)
@@ -96,6 +97,7 @@ def test_the_extractor_hears_one_sound_whatever_the_file(tmp_path):
 
 
 def test_equal_file_names_of_two_speakers_are_two_sounds(tmp_path, monkeypatch):
+    """Case 37: nor is anything left where the program runs."""
     save(tmp_path / "in" / "spk1" / "001.wav", tone(150))
     save(tmp_path / "in" / "spk2" / "001.wav", tone(700))
     (tmp_path / "here").mkdir()
@@ -103,6 +105,34 @@ def test_equal_file_names_of_two_speakers_are_two_sounds(tmp_path, monkeypatch):
     e = extract(read_folder(tmp_path / "in"), Bands(), store=tmp_path / "store")
     assert not np.allclose(e.matrix[0], e.matrix[1])
     assert not list((tmp_path / "here").iterdir())
+
+
+def test_original_and_anonymized_sound_of_one_id_share_a_store(tmp_path):
+    """Case 37: ids, names and speakers are the same; only the folder tells which it is."""
+    store = tmp_path / "store"
+    for folder, pitch in (("original", 150), ("anon", 700)):
+        save(tmp_path / folder / "spk1" / "001.wav", tone(pitch))
+    one, other = (
+        extract(read_folder(tmp_path / folder), Bands(), store=store)
+        for folder in ("original", "anon")
+    )
+    assert one.utterances.tolist() == other.utterances.tolist() == ["001"]
+    assert not np.allclose(one.matrix, other.matrix)
+    again = extract(read_folder(tmp_path / "original"), Bands(), store=store)
+    np.testing.assert_array_equal(again.matrix, one.matrix)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_no_part_s_size_nor_order_changes_an_embedding(tmp_path, monkeypatch, size):
+    """Case 38: clips of 0.5, 1 and 3 s, alone and with others."""
+    for seconds in (0.5, 1, 3):
+        save(tmp_path / "s" / f"{seconds}.wav", tone(100 + 100 * seconds, seconds))
+    utterances = read_folder(tmp_path)
+    alone = [Bands().embed(utterances.audio(row)) for row in range(3)]
+    monkeypatch.setattr("voiceprivacy.extractors.PART", size)
+    for order in ([0, 1, 2], [2, 0, 1]):
+        together = extract(utterances.select(order), Bands()).matrix
+        np.testing.assert_allclose(together, np.array(alone)[order], atol=1e-5)
 
 
 def test_a_rerun_computes_nothing(corpus, tmp_path):
@@ -254,6 +284,8 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch):
 
 @pytest.mark.parametrize("error", [AttributeError, TypeError])
 def test_packages_that_do_not_fit_are_named_with_versions(monkeypatch, error):
+    """Case 44."""
+
     def broken(name):
         raise error("module 'numpy' has no attribute 'bool'")
 
@@ -312,6 +344,7 @@ def test_resemblyzer_travels_as_what_it_was_made_with(resemblyzer):
 
 
 def test_resemblyzer_does_not_mix_neighbours(resemblyzer):
+    """Case 38."""
     waveforms = [speechlike(k, 0.6 + 0.8 * k) for k in range(4)]
     together = resemblyzer.embed_many(waveforms)
     alone = np.array([resemblyzer.embed(w) for w in waveforms])

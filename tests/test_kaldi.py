@@ -64,7 +64,7 @@ def test_a_directory_becomes_a_corpus_sorted_by_id(small):
 
 
 def test_paths_are_read_in_every_form_without_a_shell(tmp_path, monkeypatch):
-    """Plain, piped flac, blanks with brackets and accents, relative to a stated base."""
+    """Case 19: Plain, piped flac, blanks with brackets and accents, relative to a stated base."""
     flac = save(tmp_path / "d" / "a.flac", 0.25)
     quoted = save(tmp_path / "d" / "b c.flac", 0.5)
     odd = save(tmp_path / "d" / "My (é) file.wav", 0.75)
@@ -100,6 +100,7 @@ def test_paths_are_read_in_every_form_without_a_shell(tmp_path, monkeypatch):
     ],
 )
 def test_other_forms_are_refused_by_line_and_never_run(tmp_path, entry, match):
+    """Case 19."""
     owned, sound = tmp_path / "owned", save(tmp_path / "a.wav")
     entry = entry.format(owned=owned, sound=sound)
     data = directory(
@@ -269,6 +270,7 @@ def contradictory(tmp_path):
 
 
 def test_contradictions_are_told_by_pair_of_tables_with_counts_and_ids(contradictory):
+    """Case 17."""
     with pytest.raises(VoicePrivacyError) as told:
         read_kaldi(contradictory)
     message = str(told.value)
@@ -280,6 +282,7 @@ def test_contradictions_are_told_by_pair_of_tables_with_counts_and_ids(contradic
 
 
 def test_what_all_tables_have_is_read_on_request(contradictory):
+    """Case 17."""
     corpus = read_kaldi(contradictory, missing="drop")
     assert corpus.table["utterance"].tolist() == ["u0", "u1", "u3"]
     assert reasons(corpus) == {
@@ -306,6 +309,7 @@ def test_segments_that_run_past_their_recording_are_not_shortened_in_silence(con
 
 
 def test_missing_genders_are_unknown_and_wrong_ones_refused(contradictory):
+    """Case 17."""
     assert genders(contradictory).to_dict() == {"s0": "female", "s1": ""}
     (contradictory / "spk2gender").unlink()
     assert genders(contradictory).to_dict() == {"s0": "", "s1": ""}
@@ -322,6 +326,7 @@ def test_missing_genders_are_unknown_and_wrong_ones_refused(contradictory):
 
 @pytest.mark.parametrize("name", ["wav.scp", "utt2spk", "text", "segments"])
 def test_an_id_that_occurs_twice_is_refused_with_its_lines(contradictory, name):
+    """Case 17."""
     lines = (contradictory / name).read_text().splitlines()
     (contradictory / name).write_text("\n".join([*lines, "", lines[0]]))
     expected = rf"{name}: 1 ids occur twice: '\w+ in lines 1 and {len(lines) + 2}'"

@@ -120,6 +120,7 @@ def test_embeddings_are_those_of_speechbrain_with_the_weights_of_the_folder(fold
 
 
 def test_an_embedding_depends_on_its_utterance_alone(folder, voices, monkeypatch):
+    """Case 38."""
     model = SpeechBrainExtractor(folder)
     alone = np.array([model.embed(voice) for voice in voices])
     for most in (1, 24 * 200, 24 * 10_000):  # one at a time, some, all together
@@ -174,7 +175,7 @@ def test_a_device_that_is_not_there_is_told(folder):
 
 
 def test_a_folder_is_used_where_it_lies(folder, tmp_path, monkeypatch):
-    """No network, no links, nothing new in the folder or where the program runs."""
+    """Case 10: No network, no links, nothing new in the folder or where the program runs."""
 
     def refused(*_, **__):
         raise OSError(1314, "a required privilege is not held by the client")
@@ -271,6 +272,21 @@ def test_a_model_is_loaded_beside_libraries_that_dropped_what_others_call(folder
     assert run_apart(DRIFTED, folder) == "6\n"
 
 
+def test_one_library_that_does_not_fit_stops_no_other(folder, monkeypatch):
+    """Case 44."""
+
+    class Broken:
+        def find_spec(self, name, *_):
+            if name == "resemblyzer":
+                raise AttributeError("module 'numpy' has no attribute 'bool'")
+
+    monkeypatch.delitem(sys.modules, "resemblyzer", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
+    assert find_model("ecapa_tdnn", folder)().dimension == 6
+    with pytest.raises(VoicePrivacyError, match="Resemblyzer does not work with the packages"):
+        find_model("resemblyzer")()
+
+
 def test_a_notebook_that_reloads_modules_goes_on_after_a_model_is_loaded(folder):
     """Case 05: %autoreload asks SpeechBrain's lazy modules for their files, which imported them."""
     pytest.importorskip("IPython", reason="the book extra is not installed")
@@ -329,6 +345,8 @@ def test_a_trusted_file_may_name_what_it_wants(folder, tmp_path, monkeypatch):
 
 
 def test_weights_that_are_more_than_weights_are_refused(folder, tmp_path):
+    """Case 44."""
+
     class Evil:
         def __reduce__(self):
             return (open, (str(tmp_path / "owned"), "w"))

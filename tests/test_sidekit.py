@@ -208,6 +208,7 @@ class Evil:
 
 
 def test_a_checkpoint_that_is_more_than_weights_needs_its_checksum(small, tmp_path):
+    """Case 44."""
     path = saved(tmp_path / "model.pt", options=Evil(tmp_path / "owned"))
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(VoicePrivacyError, match=rf"more than weights .*{digest}.*sha256=theirs"):
