@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -119,10 +118,9 @@ def test_an_error_comes_through_and_stops():
 
     def do(item):
         done.append(item)
-        time.sleep(0.002)  # or all may be done before the first is heard of
         raise VoicePrivacyError(f"item {item}")
 
-    with pytest.raises(VoicePrivacyError, match="item 0"):
+    with pytest.raises(VoicePrivacyError, match=r"item \d"):  # whichever thread was first
         mapped(do, range(1000), workers=2)
     assert len(done) < 1000
     with pytest.raises(VoicePrivacyError, match="0 workers"):
