@@ -121,3 +121,12 @@ def test_damaged_tables_are_refused(corpus, tmp_path, text, message):
 def test_pieces_of_files_are_refused(corpus):
     with pytest.raises(VoicePrivacyError, match="7 utterances are pieces of files: 'a_000'"):
         utterance_durations(cut(corpus, 0.5, minimum=0.2))
+
+
+def test_a_kept_table_without_rows_changes_nothing(corpus, tmp_path):
+    (tmp_path / "clip_durations.tsv").write_text("clip\tduration[ms]\na.mp3\t10\nb.mp3\t20\n")
+    corpus = corpus.select(np.arange(2))
+    (tmp_path / "keep.tsv").write_text("clip\tduration[ms]\trate\n")
+    seconds = utterance_durations(corpus, tmp_path, keep=tmp_path / "keep.tsv")[1]
+    assert seconds.dtype == float
+    assert seconds.tolist() == [0.01, 0.02]

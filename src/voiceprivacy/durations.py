@@ -103,7 +103,8 @@ def _known(path: Path, columns: list[str]) -> pd.DataFrame:
             f"{listed(wrong)}. Mend or delete the file; utterances that it lacks are measured."
         )
     numbers.index = pd.Index(rows[CLIP].str.removesuffix(".mp3"), name="utterance")
-    return numbers.rename(columns={MILLISECONDS: "ms"}).assign(fault="")
+    # A table without rows would stay text, and make text of all.
+    return numbers.astype(float).rename(columns={MILLISECONDS: "ms"}).assign(fault="")
 
 
 def _measured(
