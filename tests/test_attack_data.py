@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from vpac_tree import write_vpac
 
-from voiceprivacy.attack_data import spoken
+from voiceprivacy.attack_data import spoken, without_words
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.vpac import vpac
 
 SMALL = {"n_training": 2, "n_evaluation": 4, "n_utterances": 3, "n_enrolment": 1}
 
@@ -57,3 +59,10 @@ def test_numbers_that_leave_nothing_to_try_are_refused(tmp_path):
         with pytest.raises(VoicePrivacyError, match="utterances left to try"):
             spoken(tmp_path, "mcadams", **(SMALL | wrong))
     assert not list(tmp_path.iterdir())
+
+
+def test_who_rearranges_nothing_needs_no_words(tmp_path):
+    tree = vpac(write_vpac(tmp_path).parents[1], "T8-5")
+    data = without_words("T8-5", tree)
+    assert (data.training, data.subsets) == (tree.train, tree.subsets)
+    assert data.words.table.empty

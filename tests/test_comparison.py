@@ -7,6 +7,7 @@ import pytest
 from voiceprivacy.comparison import (
     COLUMNS,
     compare,
+    compare_sizes,
     found_in,
     read_comparisons,
     show_comparison,
@@ -16,6 +17,7 @@ from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evidence import checked_evidence, evidence_of
 from voiceprivacy.intervals import cluster_bootstrap
 from voiceprivacy.published import published
+from voiceprivacy.subsets import PUBLISHED
 from voiceprivacy.verdicts import VERDICTS, NotRun
 
 SIMULATED = evidence_of("simulated")
@@ -256,3 +258,18 @@ def test_evidence_labels_are_made_and_not_typed():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(VoicePrivacyError, match=message):
         call()
+
+
+def test_sizes_of_subsets_are_judged_on_the_papers_corpus_only():
+    found = PUBLISHED.assign(women=[5_602, np.nan], hours=[323.5, 1_408.4])
+    own, other = (
+        compare_sizes(found, evidence=evidence_of("speech", corpus=corpus))
+        for corpus in ("Common Voice 11.0, English", "miniature of Common Voice")
+    )
+    verdicts = own.set_index("item")["verdict"]
+    odd = {"A_women": "differs", "B_women": "not run", "B_hours": "differs"}
+    assert verdicts[verdicts != "matches"].to_dict() == odd
+    assert own["paper"].tolist()[:4] == ["22,024", "5,601", "16,423", "234,945"]
+    assert set(own["locator"]) == {"V25, Table 1"}
+    assert set(other["verdict"]) == {"stand-in data", "not run"}
+    assert list(own) == COLUMNS

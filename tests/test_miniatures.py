@@ -6,11 +6,21 @@ import soundfile
 
 from voiceprivacy._words import word_table
 from voiceprivacy.attack_data import AttackData
+from voiceprivacy.common_voice import common_voice_speakers, read_common_voice
 from voiceprivacy.corpora import read_folder
+from voiceprivacy.durations import utterance_durations
+from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kaldi import read_kaldi, read_trials
-from voiceprivacy.miniatures import COMMON_VOICE_COLUMNS, write_challenge_sets, write_common_voice
+from voiceprivacy.miniatures import (
+    COMMON_VOICE_COLUMNS,
+    speak_challenge,
+    speak_common_voice,
+    write_challenge_sets,
+    write_common_voice,
+)
 from voiceprivacy.segmentation import Segmentation
 from voiceprivacy.vpac import Subset, vpac
+from voiceprivacy.vpc import read_vpc
 
 GENDERS = {"f1": "female", "f2": "female", "m1": "male", "m2": "male", "t1": "male"}
 
@@ -82,3 +92,47 @@ def test_the_challenges_sets_are_read_back(speech, tmp_path):
     assert system.name.startswith("part of the VoicePrivacy Attacker Challenge")
     assert len(system.subsets["test"].trials) == 8
     assert np.array_equal(system.train.audio(0), speech.training.audio(0))
+
+
+def test_faults_are_found_and_told(corpus, tmp_path):
+    folder = write_common_voice(tmp_path / "en", corpus, GENDERS, {}, faults=True)
+    found = read_common_voice(folder)
+    usable, _ = utterance_durations(found, folder)
+    assert usable.left_out().to_dict() == {"no clip": 1, "listed twice": 1, "unreadable": 1}
+    assert usable.notes["reason"].value_counts()["two speakers"] == 1
+    assert len(usable) == 18
+    people = common_voice_speakers(folder)
+    people.index = people["speaker"].str.lstrip("0")
+    assert people["gender"].to_dict() == GENDERS | {"f2": ""}
+    assert people["raw_gender"]["f1"] == "female|female_feminine"
+    assert people["raw_gender"]["m1"] == "male_masculine|female_feminine"
+
+
+def test_faults_need_three_speakers(corpus, tmp_path):
+    two = corpus.select(corpus.table["speaker"].isin(["f1", "m1"]).to_numpy())
+    with pytest.raises(VoicePrivacyError, match="2 speakers; faults need three or more"):
+        write_common_voice(tmp_path / "en", two, GENDERS, {}, faults=True)
+
+
+def test_a_release_is_spoken_once(tmp_path):
+    pytest.importorskip("espeakng_loader", reason="the demo extra is not installed")
+    folder = speak_common_voice(tmp_path, 4, 6, seed=1)
+    clips = {path: path.stat().st_mtime_ns for path in (folder / "clips").iterdir()}
+    assert speak_common_voice(tmp_path, 4, 6, seed=1) == folder
+    assert clips == {path: path.stat().st_mtime_ns for path in (folder / "clips").iterdir()}
+    gave = read_common_voice(folder).table["speaker"].value_counts()
+    assert len(gave) == 4
+    assert gave.min() < gave.max() <= 6
+
+
+def test_a_spoken_challenge_has_a_system_and_its_originals(tmp_path):
+    pytest.importorskip("espeakng_loader", reason="the demo extra is not installed")
+    numbers = {"n_training": 2, "n_evaluation": 4, "n_utterances": 3, "n_enrolment": 1}
+    root = speak_challenge(tmp_path, "resample", **numbers)
+    system, original = vpac(root, "resample"), read_vpc(root / "data")
+    assert (len(system.train), len(original.subsets["dev"].trials)) == (6, 8)
+    for subset in ("dev", "test"):
+        one, other = (data.subsets[subset] for data in (system, original))
+        pairs = ["speaker", "utterance", "target"]
+        assert one.trial_list[pairs].equals(other.trial_list[pairs])
+        assert not np.array_equal(one.trials.audio(0), other.trials.audio(0))

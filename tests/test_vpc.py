@@ -20,7 +20,15 @@ from voiceprivacy.eer import rocch_eer, speechbrain_eer
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.extractors import Extractor
 from voiceprivacy.verification import Verification
-from voiceprivacy.vpc import eer_table, evaluate_vpc, read_vpc, verify_vpc, vpc_suffixes
+from voiceprivacy.vpac import vpac
+from voiceprivacy.vpc import (
+    eer_table,
+    evaluate_vpc,
+    from_vpac,
+    read_vpc,
+    verify_vpc,
+    vpc_suffixes,
+)
 
 SETS = [
     f"libri_{s}_{part}" for s in ("dev", "test") for part in ("enrolls", "trials_f", "trials_m")
@@ -251,6 +259,15 @@ def test_conditions_are_told_from_the_suffixes(data, tmp_path):
         verify_vpc(copy, LogMel(), enrolment=replace(original, subsets={}))
     with pytest.raises(VoicePrivacyError, match="dev and test lacking in"):
         verify_vpc(replace(original, subsets={}), LogMel())
+
+
+def test_a_system_of_the_attacker_challenge_is_anonymized(tmp_path):
+    tree = vpac(write_vpac(tmp_path).parents[1], "T8-5")
+    data = from_vpac(tree, "T8-5")
+    found = verify_vpc(data, LogMel())
+    assert (found.condition, data.name, len(data.train)) == ("aa", tree.name, len(tree.train))
+    original = replace(data, suffix="")
+    assert verify_vpc(data, LogMel(), enrolment=original).condition == "oa"
 
 
 def test_embeddings_are_kept_and_unscored_trials_listed(data, tmp_path):

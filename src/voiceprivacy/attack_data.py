@@ -6,18 +6,19 @@ VoicePrivacy Attacker Challenge's own data are read by `voiceprivacy.vpac`.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
+from voiceprivacy._words import word_table
 from voiceprivacy.anonymize import UTTERANCES, anonymized
 from voiceprivacy.anonymizers import by_name
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.segmentation import Segmentation, read_timestamps, true_words
 from voiceprivacy.synthetic import speak
-from voiceprivacy.vpac import SUBSETS, Subset, vpac
+from voiceprivacy.vpac import SUBSETS, Subset, VpacSystem, vpac
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +122,14 @@ def vpac_data(root: str | os.PathLike, system: str, timestamps: str | os.PathLik
         The training speech's word times, see `voiceprivacy.segmentation.read_timestamps`;
         ``voiceprivacy segment`` finds them.
     """
-    data = vpac(root, system)
-    words = read_timestamps(timestamps, data.train)
-    return AttackData(system, data.train, words, data.subsets)
+    data = without_words(system, vpac(root, system))
+    return replace(data, words=read_timestamps(timestamps, data.training))
+
+
+def without_words(system: str, tree: VpacSystem) -> AttackData:
+    """Return a system's data for an attacker who rearranges nothing and needs no words."""
+    words = Segmentation("none", word_table([]))
+    return AttackData(system, tree.train, words, tree.subsets)
 
 
 def _subset(speech: Corpus, speakers: pd.DataFrame, n_enrolment: int) -> Subset:

@@ -13,6 +13,7 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import checked_evidence, is_stand_in
 from voiceprivacy.files import written_whole
 from voiceprivacy.published import item_row, published
+from voiceprivacy.subsets import PUBLISHED
 from voiceprivacy.verdicts import NotRun, Terms, Value, digits, judge
 
 NUMBERS = ("reproduced", "low", "high")
@@ -82,6 +83,40 @@ def compare(
         _row(item_row(paper, item), found, evidence, notes.get(item, ""))
         for item, found in items.items()
     ]
+    return pd.DataFrame(rows, columns=COLUMNS).astype(dict.fromkeys(NUMBERS, float))
+
+
+def compare_sizes(found: pd.DataFrame, *, evidence: str) -> pd.DataFrame:
+    """Set the sizes of subsets A and B beside those that V25 prints, and judge each.
+
+    Parameters
+    ----------
+    found
+        From `voiceprivacy.subsets.sizes`; NaN where nothing was counted.
+    evidence
+        What was counted: a label from `voiceprivacy.evidence.evidence_of`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As from `compare`, one row a subset and quantity. Counts are exact, hours whole.
+
+    Examples
+    --------
+    >>> from voiceprivacy.evidence import evidence_of
+    >>> label = evidence_of("speech", corpus="Common Voice 11.0, English")
+    >>> table = compare_sizes(PUBLISHED.assign(hours=[323.4, 500]), evidence=label)
+    >>> table.loc[[4, 9], ["about", "paper", "verdict"]].values.tolist()
+    [['A: hours', '323', 'matches'], ['B: hours', '1,409', 'differs']]
+    """
+    checked_evidence(evidence)
+    rows = []
+    for (subset, quantity), value in PUBLISHED.stack().items():
+        half = 0.5 if quantity == "hours" else 0.0
+        printed = {"item": f"{subset}_{quantity}", "kind": "number", "printed": f"{value:,.0f}"}
+        printed |= {"value": value, "low": value - half, "high": value + half}
+        printed |= {"paper": "V25", "locator": "Table 1", "about": f"{subset}: {quantity}"}
+        rows.append(_row(pd.Series(printed), float(found.loc[subset, quantity]), evidence, ""))
     return pd.DataFrame(rows, columns=COLUMNS).astype(dict.fromkeys(NUMBERS, float))
 
 

@@ -9,7 +9,11 @@ EVIDENCE = {
     "calculation": "calculation",
 }
 # Speech is judged by a paper's numbers only if it is that paper's own.
-PAPER_CORPUS = {"SI": "Common Voice 11", "SRC": "VoicePrivacy Attacker Challenge 2024"}
+PAPER_CORPUS = {
+    "SI": "Common Voice 11",
+    "SRC": "VoicePrivacy Attacker Challenge 2024",
+    "V25": "Common Voice 11",
+}
 
 
 def evidence_of(source: str, *, corpus: str | None = None) -> str:

@@ -8,12 +8,14 @@ from pathlib import Path
 import pandas as pd
 
 from voiceprivacy._audio import RATE, audio_packages
-from voiceprivacy.attack_data import AttackData
+from voiceprivacy.attack_data import AttackData, spoken
 from voiceprivacy.corpora import Corpus
+from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.files import written_whole
 from voiceprivacy.kaldi import write_kaldi
 from voiceprivacy.randomness import stream
 from voiceprivacy.speakers import AGES
+from voiceprivacy.synthetic import speak
 from voiceprivacy.vpac import Subset
 
 # As releases since 2024 have them; the order of columns is another in older ones.
@@ -25,6 +27,70 @@ COMMON_VOICE_GENDERS = {"female": "female_feminine", "male": "male_masculine", "
 LETTERS = {"female": "f", "male": "m"}
 
 
+def speak_common_voice(
+    folder: str | os.PathLike, n_speakers: int = 24, n_utterances: int = 16, *, seed: int = 0
+) -> Path:
+    """Make a small release of Common Voice of synthetic speech, with the faults of real ones.
+
+    Parameters
+    ----------
+    folder
+        Where it is kept, once for these numbers and this seed.
+    n_speakers
+        Speakers, 3 or more, every second one female.
+    n_utterances
+        Clips of the most diligent speaker; as in real releases, others gave less, down to a
+        quarter.
+    seed
+        Of everything random.
+
+    Returns
+    -------
+    Path
+        The folder of its language, as from `write_common_voice` with ``faults=True``.
+    """
+    folder = Path(folder, f"{n_speakers}x{n_utterances}-seed{seed}")
+    release = folder / "en"
+    if (release / "clip_durations.tsv").is_file():  # written last
+        return release
+    speech = speak(folder / "speech", n_speakers, n_utterances, seed=seed)
+    table = speech.table
+    gave = {s: stream(seed, "gave", s).uniform(0.25, 1) for s in table["speaker"].unique()}
+    kept = table.groupby("speaker").cumcount() < n_utterances * table["speaker"].map(gave)
+    people = pd.read_csv(folder / "speech" / "speakers.csv", dtype=str).set_index("speaker")
+    words = pd.read_csv(folder / "speech" / "words.csv", dtype=str, na_filter=False)
+    sentences = words.groupby("utterance")["word"].agg(" ".join).to_dict()
+    own = speech.select(kept.to_numpy())
+    return write_common_voice(
+        release, own, people["gender"].to_dict(), sentences, seed=seed, faults=True
+    )
+
+
+def speak_challenge(folder: str | os.PathLike, system: str, **speech: int) -> Path:
+    """Make a small copy of the attacker challenge's data of synthetic speech.
+
+    Parameters
+    ----------
+    folder
+        Where it is kept, once for these numbers.
+    system
+        One of `voiceprivacy.anonymizers.ANONYMIZERS`.
+    speech
+        As of `voiceprivacy.attack_data.spoken`.
+
+    Returns
+    -------
+    Path
+        The folder with ``<system>/data``, for `voiceprivacy.vpac.vpac`, and with the original
+        sets in ``data``, for `voiceprivacy.vpc.read_vpc`.
+    """
+    numbers = "-".join(f"{name}{value}" for name, value in sorted(speech.items()))
+    root = Path(folder, "tree", numbers)
+    for name, place, suffix in (("identity", "data", ""), (system, f"{system}/data", f"_{system}")):
+        write_challenge_sets(root / place, spoken(Path(folder, "speech"), name, **speech), suffix)
+    return root
+
+
 def write_common_voice(
     folder: str | os.PathLike,
     corpus: Corpus,
@@ -32,6 +98,7 @@ def write_common_voice(
     sentences: Mapping[str, str],
     *,
     seed: int = 0,
+    faults: bool = False,
 ) -> Path:
     """Write speech as a release of Mozilla Common Voice: mp3 clips at 32 kHz, and tables.
 
@@ -47,6 +114,10 @@ def write_common_voice(
         What is said, by utterance; quotation marks are put around some, as readers' have them.
     seed
         Of the ages, which are made up, one in ten unknown.
+    faults
+        Add what is wrong in real releases: a clip that is missing and one that is empty, a line
+        that stands twice, a clip that a second table gives to another speaker, older words for
+        gender, and speakers who do not say theirs or say two. Needs three speakers.
 
     Returns
     -------
@@ -70,9 +141,11 @@ def write_common_voice(
             "gender": COMMON_VOICE_GENDERS[genders.get(speaker, "")],
         }  # fmt: skip
         rows.append([own[name] for name in COMMON_VOICE_COLUMNS])
-    validated = [own for row, own in enumerate(rows) if row % 5 != 4]
+    validated, other = [own for row, own in enumerate(rows) if row % 5 != 4], rows[4::5]
+    if faults:
+        _add_faults(folder / "clips", validated, other, durations)
     _write_table(folder / "validated.tsv", COMMON_VOICE_COLUMNS, validated)
-    _write_table(folder / "other.tsv", COMMON_VOICE_COLUMNS, rows[4::5])
+    _write_table(folder / "other.tsv", COMMON_VOICE_COLUMNS, other)
     _write_table(folder / "clip_durations.tsv", ("clip", "duration[ms]"), durations)
     return folder
 
@@ -109,6 +182,32 @@ def write_challenge_sets(data: str | os.PathLike, speech: AttackData, suffix: st
             with written_whole(place / "trials") as temporary:
                 temporary.write_text("".join(_trials(subset, gender)), encoding="utf-8")
     return data
+
+
+def _add_faults(
+    clips: Path, validated: list[list[str]], other: list[list[str]], durations: list
+) -> None:
+    """Spoil some rows and clips, see `write_common_voice`."""
+    speaker, clip, gender = map(COMMON_VOICE_COLUMNS.index, ("client_id", "path", "gender"))
+    by_speaker: dict[str, list[list[str]]] = {}
+    for row in validated:
+        by_speaker.setdefault(row[speaker], []).append(row)
+    if len(by_speaker) < 3:
+        raise VoicePrivacyError(f"{len(by_speaker)} speakers; faults need three or more.")
+    older, silent, torn = list(by_speaker.values())[:3]
+    for row in older[::2]:
+        row[gender] = row[gender].partition("_")[0]
+    for row in silent:
+        row[gender] = "do_not_wish_to_say"
+    torn[0][gender] = "female_feminine" if torn[0][gender].startswith("male") else "male_masculine"
+    missing, empty = validated[-1][clip], validated[-2][clip]
+    (clips / missing).unlink()
+    (clips / empty).write_bytes(b"")
+    durations[:] = [row for row in durations if row[0] != empty]
+    stranger = list(older[0])
+    stranger[speaker] = torn[0][speaker]
+    validated.append(list(older[0]))
+    other.append(stranger)
 
 
 def _trials(subset: Subset, gender: str) -> Iterator[str]:

@@ -33,8 +33,11 @@ from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.extractors import Extractor, extract
 from voiceprivacy.kaldi import is_kaldi, read_kaldi
 from voiceprivacy.verification import Verification, joined, verify
+from voiceprivacy.vpac import VpacSystem
 
-__all__ = ["VpcData", "eer_table", "evaluate_vpc", "read_vpc", "verify_vpc", "vpc_suffixes"]
+__all__ = [
+    "VpcData", "eer_table", "evaluate_vpc", "from_vpac", "read_vpc", "verify_vpc", "vpc_suffixes",
+]  # fmt: skip
 
 EMOTION = {"IEMOCAP_dev": 2_746, "IEMOCAP_test": 2_785}
 EXPECTED = UTTERANCES | EMOTION
@@ -142,6 +145,11 @@ def read_vpc(
     subsets = {subset: put_together(subset, sets, lists, places) for subset in there}
     emotion = {key: sets[key] for key in EMOTION if key in sets}
     return VpcData(name, suffix, subsets, sets.get(TRAIN), emotion, counts)
+
+
+def from_vpac(tree: VpacSystem, system: str) -> VpcData:
+    """Return a system of the attacker challenge, to be scored like one of the other challenges."""
+    return VpcData(tree.name, f"_{system}", tree.subsets, tree.train, {}, tree.counts)
 
 
 def verify_vpc(
