@@ -264,7 +264,7 @@ def test_sizes_of_subsets_are_judged_on_the_papers_corpus_only():
     found = PUBLISHED.assign(women=[5_602, np.nan], hours=[323.5, 1_408.4])
     own, other = (
         compare_sizes(found, evidence=evidence_of("speech", corpus=corpus))
-        for corpus in ("Common Voice 11.0, English", "miniature of Common Voice")
+        for corpus in ("Common Voice 11.0, English", "Common Voice 17.0, English")
     )
     verdicts = own.set_index("item")["verdict"]
     odd = {"A_women": "differs", "B_women": "not run", "B_hours": "differs"}
