@@ -2,13 +2,16 @@
 
 import inspect
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from voiceprivacy._audio import RATE
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.randomness import stream
+
+if TYPE_CHECKING:
+    from voiceprivacy.corpora import Corpus
 
 PEAK = 32766 / 32768
 LEVELS = ("utterance", "speaker")
@@ -62,6 +65,14 @@ class BaseAnonymizer:
     def time_factor(self, speaker: str = "", utterance: str = "") -> float:
         """How many times longer an utterance becomes; word times are multiplied by it."""
         return 1.0
+
+    def prepared(self, corpus: "Corpus") -> "BaseAnonymizer":
+        """Return the anonymizer of this very corpus; itself, unless results depend on the whole."""
+        return self
+
+    def narrowed(self, utterance: str) -> "BaseAnonymizer":
+        """Return what is needed of a prepared anonymizer for one utterance."""
+        return self
 
     def parameters(self) -> dict[str, object]:
         """Return everything that results depend on: what was set on this object, and the seed."""

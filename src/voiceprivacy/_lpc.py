@@ -114,3 +114,11 @@ def _polynomials(roots):
             for j in range(k + 1, 0, -1):
                 product[n, j] -= roots[n, k] * product[n, j - 1]
     return product.real
+
+
+def mcadams(samples: np.ndarray, coefficient: float) -> np.ndarray:
+    """Raise the angles of all poles to a power, frame by frame, and put samples together again."""
+    frames = windowed(samples)
+    envelopes = predictors(frames)
+    voice = excited(residuals(frames, envelopes), bent(envelopes, coefficient))
+    return overlapped(voice, len(samples))

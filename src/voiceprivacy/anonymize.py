@@ -67,11 +67,12 @@ def anonymized(
         returns anything but what `BaseAnonymizer` promises.
     """
     out = Path(out)
+    anonymizer = anonymizer.prepared(corpus)
     todo = begun(corpus, anonymizer, out)
+    work = [(anonymizer.narrowed(job.utterance), job) for job in todo]
     # Threads of the matrix products would only wait for each other on so short arrays.
     with threadpool_limits(limits=1):
-        do = partial(_done, anonymizer, strict)
-        outcomes = mapped(do, todo, workers=workers, progress=progress)
+        outcomes = mapped(partial(_done, strict), work, workers=workers, progress=progress)
     result = conversion.result(corpus, todo, outcomes, _notes, "nothing could be anonymized")
     _write_utterances(out / UTTERANCES, anonymizer, todo, outcomes)
     return result
@@ -96,8 +97,9 @@ def _plain(value: object) -> object:
     return value if is_plain else type(value).__qualname__
 
 
-def _done(anonymizer: BaseAnonymizer, strict: bool, job: Job) -> Outcome:
+def _done(strict: bool, work: tuple[BaseAnonymizer, Job]) -> Outcome:
     """Anonymize one utterance, unless it is there already."""
+    anonymizer, job = work
     try:
         if job.is_done:
             return conversion.found(job.path)

@@ -1,8 +1,9 @@
 """Anonymizers: one small interface, and simple systems to try an attacker on.
 
 Every system here is plain signal processing, is named for what it does, and stands in for no
-particular published one, save `McAdams`: baseline B2 of the VoicePrivacy Challenge. Each makes
-samples of a peak just below full scale, as B2 does. Your own takes a few lines:
+particular published one, save `McAdams`, the method of baseline B2 of the VoicePrivacy Challenge,
+and `BaselineB2`, that baseline to the letter. Each makes samples of a peak just below full scale,
+as B2 does. Your own takes a few lines:
 
 >>> import numpy as np
 >>> class Hum(BaseAnonymizer):
@@ -26,12 +27,13 @@ import numpy as np
 from voiceprivacy import _lpc, _vocoders
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer, Drawn, at_peak
 from voiceprivacy._audio import RATE, audio_packages
+from voiceprivacy._baseline_b2 import BaselineB2
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.kinds import conforms, kind_name
 
 __all__ = [
-    "ANONYMIZERS", "PEAK", "STAND_INS", "BaseAnonymizer", "Codebook", "Drawn", "Hybrid",
-    "Identity", "McAdams", "NoiseVocoder", "Resample", "Whisper", "by_name",
+    "ANONYMIZERS", "PEAK", "STAND_INS", "BaseAnonymizer", "BaselineB2", "Codebook", "Drawn",
+    "Hybrid", "Identity", "McAdams", "NoiseVocoder", "Resample", "Whisper", "by_name",
 ]  # fmt: skip
 
 
@@ -89,7 +91,8 @@ class McAdams(Drawn):
     -----
     B2 leaves what follows the last full frame silent; here it is filled up and kept. Output is
     scaled to a peak of 32766/32768 as in B2; there silence becomes a full-scale constant, here it
-    stays silence. Coefficients are drawn by id and not in the order of a list of files.
+    stays silence. Coefficients are drawn by id and not in the order of a list of files;
+    `BaselineB2` draws them as the challenge does.
     """
 
     lowest: float = 0.5
@@ -97,11 +100,7 @@ class McAdams(Drawn):
     kind = "mcadams"
 
     def anonymize(self, samples, *, speaker="", utterance=""):
-        frames = _lpc.windowed(samples)
-        envelopes = _lpc.predictors(frames)
-        moved = _lpc.bent(envelopes, self.drawn(speaker, utterance))
-        voice = _lpc.excited(_lpc.residuals(frames, envelopes), moved)
-        return at_peak(_lpc.overlapped(voice, len(samples)))
+        return at_peak(_lpc.mcadams(samples, self.drawn(speaker, utterance)))
 
 
 @dataclass(frozen=True)
@@ -221,10 +220,14 @@ ANONYMIZERS: dict[str, Callable[..., BaseAnonymizer]] = {
     "codebook": Codebook,
     "hybrid": Hybrid,
     "noise-vocoder": NoiseVocoder,
+    "baseline_b2": BaselineB2,
+    "baseline_b2-speaker": partial(BaselineB2, level="speaker"),
 }
 """What makes the anonymizer of each name."""
 
-STAND_INS = tuple(name for name in ANONYMIZERS if name != "identity")
+STAND_INS = tuple(
+    name for name in ANONYMIZERS if name != "identity" and not name.startswith("baseline_b2")
+)
 """Seven systems of very different strength; the last is a control that leaves hardly anything."""
 
 
