@@ -9,10 +9,11 @@ from click.testing import CliRunner
 from test_anonymize import save, sounds, vowel, write_corpus
 
 from voiceprivacy.anonymize import anonymized
-from voiceprivacy.anonymizers import ANONYMIZERS, McAdams
+from voiceprivacy.anonymizers import McAdams
 from voiceprivacy.cli import main
 from voiceprivacy.corpora import read_folder
 from voiceprivacy.kaldi import genders, read_kaldi, transcripts, write_kaldi
+from voiceprivacy.systems import SYSTEMS
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_methods_are_listed_with_their_parameters():
     shown = CliRunner().invoke(main, ["anonymize", "--list"])
     assert shown.exit_code == 0
     lines = shown.output.splitlines()
-    assert [line.split()[0] for line in lines] == list(ANONYMIZERS)
+    assert [line.split()[0] for line in lines] == list(SYSTEMS)
     assert lines[0].endswith("Speech as it is. (seed=0)")
     assert "lowest=0.5, highest=0.9, level=speaker, seed=0" in shown.output
 

@@ -11,7 +11,8 @@ from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.external import CommandAnonymizer
 from voiceprivacy.extractors import ResemblyzerExtractor
 from voiceprivacy.models import find_model
-from voiceprivacy.systems import AnonymizedFolder, find_system
+from voiceprivacy.precomputed import Precomputed
+from voiceprivacy.systems import find_system
 
 soundfile = pytest.importorskip("soundfile", reason="the speech extra is not installed")
 TONE = (0.3 * np.sin(np.arange(16_000) / 20)).astype(np.float32)
@@ -35,14 +36,14 @@ def test_each_way_of_naming_a_system(tmp_path):
     half = Half()
     assert find_system(half) is half
     assert find_system("command: cp {input} {output}").name == "cp"
-    assert find_system(tmp_path) == AnonymizedFolder(tmp_path)
+    assert find_system(tmp_path) == Precomputed(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("system", "parameters", "message"),
     [
         ("mcadam", None, "expected none, one of identity"),
-        ("baseline_b1", None, "needs Kaldi and its recipe. Run it, and give the folder"),
+        ("baseline_b1", None, "recipe of the VoicePrivacy Challenge 2022, but no recipe is given"),
         ("mcadams", {"candidate_count": 100}, "has no parameter candidate_count; it has: lowest"),
         (Half(), {"lowest": 1}, "parameters lowest are for a named system"),
         ("command: cp {input}", None, "has no {output}; give both"),

@@ -17,19 +17,16 @@ as B2 does. Your own takes a few lines:
 `voiceprivacy.anonymize.anonymized` runs any of them over a corpus.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from voiceprivacy import _lpc, _vocoders
+from voiceprivacy import _lpc, _registry, _vocoders
 from voiceprivacy._anonymizer import PEAK, BaseAnonymizer, Drawn, at_peak
 from voiceprivacy._audio import RATE, audio_packages
 from voiceprivacy._baseline_b2 import BaselineB2
-from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.kinds import conforms, kind_name
 
 __all__ = [
     "ANONYMIZERS", "PEAK", "STAND_INS", "BaseAnonymizer", "BaselineB2", "Codebook", "Drawn",
@@ -244,25 +241,7 @@ def by_name(name: str, **parameters: object) -> BaseAnonymizer:
     >>> by_name("mcadams", lowest=0.6, seed=3)
     McAdams(lowest=0.6, highest=0.9, level='utterance', seed=3)
     """
-    if name not in ANONYMIZERS:
-        raise VoicePrivacyError(
-            f"there is no anonymizer {name!r}; there are: {', '.join(ANONYMIZERS)}."
-        )
-    defaults = settings(name)
-    unknown = [parameter for parameter in parameters if parameter not in defaults]
-    if unknown:
-        raise VoicePrivacyError(
-            f"anonymizer {name!r} has no parameter {listed(unknown)}; it has: "
-            f"{', '.join(defaults)}."
-        )
-    for parameter, value in parameters.items():
-        kind = type(defaults[parameter])
-        if not conforms(value, kind):
-            raise VoicePrivacyError(
-                f"anonymizer {name!r} takes no {parameter}={value!r}; expected {kind_name(kind)}, "
-                f"such as {defaults[parameter]!r}."
-            )
-    return ANONYMIZERS[name](**parameters)
+    return _registry.made(ANONYMIZERS, name, parameters)
 
 
 def settings(name: str) -> dict[str, object]:
@@ -273,5 +252,4 @@ def settings(name: str) -> dict[str, object]:
     >>> settings("mcadams-speaker")
     {'lowest': 0.5, 'highest': 0.9, 'level': 'speaker', 'seed': 0}
     """
-    parameters = inspect.signature(ANONYMIZERS[name]).parameters.values()
-    return {parameter.name: parameter.default for parameter in parameters}
+    return _registry.settings(ANONYMIZERS[name])

@@ -12,6 +12,7 @@ from voiceprivacy._yaml import nearest
 from voiceprivacy.attack_models import attack_model
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kinds import conforms, kind_name
+from voiceprivacy.systems import PATHS
 
 KEYS = {
     "evaluation": {
@@ -75,6 +76,11 @@ def read_evaluation_settings(path: str | os.PathLike) -> EvaluationSettings:
     chosen |= {name: values[name] for name in ("attack_models", "seed") if name in values}
     if "system" in chosen:
         chosen["anonymization_system"] = _place(path, chosen.pop("system"))
+    if "parameters" in chosen:
+        own = chosen["parameters"]
+        chosen["parameters"] = own | {
+            key: _place(path, own[key]) for key in PATHS if isinstance(own.get(key), str)
+        }
     if "similar_system" in chosen:
         chosen["similar_system"] = _place(path, chosen["similar_system"])
     embedding = values.get("speaker_embedding", {})

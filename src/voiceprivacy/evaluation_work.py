@@ -17,8 +17,9 @@ from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evaluation_results import FAILED
 from voiceprivacy.extractors import Extractor, extract
+from voiceprivacy.precomputed import Precomputed
 from voiceprivacy.speech_sides import Side, Sides
-from voiceprivacy.systems import AnonymizedFolder, System
+from voiceprivacy.systems import System
 
 if TYPE_CHECKING:
     from voiceprivacy.evaluation import LegalEvaluator
@@ -79,14 +80,16 @@ class Work:
         return self._made[key]
 
     def _anonymized(self, speech: Corpus, system: System, place: Path) -> Corpus:
-        if not isinstance(system, BaseAnonymizer):
+        if isinstance(system, Precomputed):
             return self._found(system, speech)
+        if not isinstance(system, BaseAnonymizer):
+            return system.of(speech, place, strict=self.strict, progress=self.progress)
         return anonymized(
             speech, system, place, strict=self.strict, progress=self.progress,
             workers=os.cpu_count() or 1,
         )  # fmt: skip
 
-    def _found(self, system: AnonymizedFolder, speech: Corpus) -> Corpus:
+    def _found(self, system: Precomputed, speech: Corpus) -> Corpus:
         """Speech anonymized elsewhere, no file of it in two parts."""
         found = system.of(speech)
         for other in self._made.values():
@@ -126,7 +129,7 @@ class Work:
 
 def _with_other_key(system: System) -> System:
     """The same system with another seed, if it has one."""
-    if not isinstance(system, BaseAnonymizer):
+    if not hasattr(system, "seed"):
         return system
     other = copy.copy(system)
     object.__setattr__(other, "seed", (system.seed or 0) + 1)

@@ -71,13 +71,13 @@ class CommandAnonymizer(BaseAnonymizer):
             paths = {name: str(Path(folder, f"{name}.wav")) for name in ("input", "output")}
             soundfile.write(paths["input"], samples, RATE, subtype="FLOAT")
             known = paths | {"speaker": speaker, "utterance": utterance}
-            output_of([_filled(word, known) for word in self._words], self.timeout)
+            output_of([filled(word, known) for word in self._words], self.timeout)
             if not Path(paths["output"]).is_file():
                 raise VoicePrivacyError(f"{self.name} ended well but wrote no {{output}}.")
             return read_audio(paths["output"], np.nan, np.nan)
 
 
-def _filled(word: str, known: dict[str, str]) -> str:
+def filled(word: str, known: dict[str, str]) -> str:
     """A word of the command with paths and ids put in; other braces stay as they are."""
     for name, value in known.items():
         word = word.replace(f"{{{name}}}", value)

@@ -110,7 +110,7 @@ def read_kaldi(
     places = [folder] if like is None else [folder, Path(like)]
     speakers = _speakers(places)
     base = Path.cwd() if base is None else Path(base)
-    sounds, notes = _sounds(folder, base, commands == "run")
+    sounds, notes = recordings(folder, base, commands == "run")
     pieces = _pieces(folder, sounds)
     tables = {"utt2spk": speakers, "segments" if _has(folder, "segments") else "wav.scp": pieces}
     if text := _first(places, "text"):
@@ -189,8 +189,8 @@ def _speakers(places: list[Path]) -> dict[str, str]:
     return _wav_scp.read_utt2spk(path)
 
 
-def _sounds(folder: Path, base: Path, run: bool) -> tuple[dict[str, Sound], list[tuple]]:
-    """Where recordings lie, and a note if it is not where wav.scp says."""
+def recordings(folder: Path, base: Path, run: bool = False) -> tuple[dict[str, Sound], list[tuple]]:
+    """Return where recordings lie, and a note if it is not where wav.scp says."""
     scp = folder / "wav.scp"
     sounds = _wav_scp.read_wav_scp(scp, base, run) if scp.is_file() else {}
     if len(_wav_scp.faults(sounds)) < len(sounds) or not (folder / "wav").is_dir():

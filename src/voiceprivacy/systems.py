@@ -1,69 +1,53 @@
 """Anonymization systems as an evaluation is given them: a name, an object, a command, a folder."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
+from voiceprivacy import _registry
 from voiceprivacy._anonymizer import BaseAnonymizer
-from voiceprivacy.anonymizers import ANONYMIZERS, by_name, settings
-from voiceprivacy.corpora import REPORT_COLUMNS, Corpus, read_folder
+from voiceprivacy.anonymizers import ANONYMIZERS
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.external import CommandAnonymizer
+from voiceprivacy.external_systems import ExternalSystem
+from voiceprivacy.precomputed import VPAC_SYSTEMS, Precomputed
+from voiceprivacy.recipes import RECIPES
 
 NONE = "none"
 COMMAND = "command:"
-EXTERNAL = {
-    "baseline_b1": "B1 of the VoicePrivacy Challenge 2022 needs Kaldi and its recipe",
-    "baseline_b2": "B2 of the VoicePrivacy Challenge is 'mcadams' here",
-}
 # Names of the framework's documentation for what is called otherwise here.
 RENAMED = {"random_seed": "seed"}
+# Parameters that are paths.
+PATHS = ("path", "recipe", "root", "tables")
 
 
-@dataclass(frozen=True)
-class AnonymizedFolder:
-    """Speech that was anonymized elsewhere: a folder with the same file names.
+def precomputed(path: str = "", suffix: str = "") -> Precomputed:
+    """Speech anonymized elsewhere: a folder, a Kaldi directory, or a challenge's data tree."""
+    if not path:
+        raise VoicePrivacyError("precomputed: set path to the folder of anonymized speech.")
+    return Precomputed(Path(path), suffix)
 
-    Parameters
-    ----------
-    path
-        ``speaker/utterance.wav`` or LibriSpeech names, as the original speech has them; or one
-        such folder for each part, named like the original's.
-    """
 
-    path: Path
-
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    def of(self, corpus: Corpus) -> Corpus:
-        """Return the anonymized speech of a corpus; what is missing stands in `skipped`."""
-        place = self.path / corpus.name
-        made = read_folder(place if place.is_dir() else self.path).table
-        keys = (made["speaker"] + "/" + made["path"].map(lambda p: Path(p).stem)).tolist()
-        paths = dict(zip(keys, made["path"], strict=True))
-        own = corpus.table["speaker"] + "/" + corpus.table["path"].map(lambda p: Path(p).stem)
-        found = own.map(paths)
-        lost = corpus.table[found.isna()]
-        report = lost[["utterance", "path"]].assign(
-            reason="not anonymized", detail=f"no such file below {self.path}"
+def vpac_system(system: str, root: str = "") -> Precomputed:
+    """A system of the VoicePrivacy Attacker Challenge, from the organisers' data (not run here)."""
+    if not root:
+        raise VoicePrivacyError(
+            f"vpac-{system}: set root to the folder of the attacker challenge's data, "
+            f"<root>/{system}/data; its organisers hand them out."
         )
-        kept = corpus.table.assign(path=found, start=np.nan, end=np.nan)[found.notna()]
-        if not len(kept):
-            raise VoicePrivacyError(
-                f"{self.path} has none of the {len(lost)} utterances of {corpus.name}; it has "
-                f"{keys[:2]}, the speech {own.tolist()[:2]}."
-            )
-        skipped = pd.concat([corpus.skipped, report[REPORT_COLUMNS]], ignore_index=True)
-        return replace(corpus, table=kept.reset_index(drop=True), skipped=skipped)
+    return Precomputed(Path(root), system=system)
 
 
-System = BaseAnonymizer | AnonymizedFolder | None
+SYSTEMS: dict[str, Callable[..., object]] = {
+    **ANONYMIZERS,
+    **RECIPES,
+    "precomputed": precomputed,
+    **{f"vpac-{system}": partial(vpac_system, system) for system in VPAC_SYSTEMS},
+}
+"""What makes the system of each name."""
+
+System = BaseAnonymizer | ExternalSystem | Precomputed | None
 
 
 def find_system(
@@ -74,9 +58,10 @@ def find_system(
     Parameters
     ----------
     system
-        ``None`` or ``"none"``: the speech is anonymized already. A name of
-        `voiceprivacy.anonymizers.ANONYMIZERS`; an object of a class of `BaseAnonymizer`;
-        ``"command: PROGRAM {input} {output}"``; or a folder of anonymized speech.
+        ``None`` or ``"none"``: the speech is anonymized already. A name of `SYSTEMS`; an object of
+        a class of `BaseAnonymizer`, an `ExternalSystem` or a `Precomputed`;
+        ``"command: PROGRAM {input} {output}"``, called for every file; or a folder of anonymized
+        speech.
     parameters
         Of a named system; ``random_seed`` is its seed.
     seed
@@ -95,26 +80,44 @@ def find_system(
     True
     """
     parameters = {RENAMED.get(key, key): value for key, value in (parameters or {}).items()}
-    if isinstance(system, str) and system in ANONYMIZERS:
-        return by_name(system, **_known(system, {"seed": seed} | parameters))
+    if isinstance(system, str) and system in SYSTEMS:
+        known = settings(system)
+        own = {"seed": seed} if "seed" in known else {}
+        return _registry.made(SYSTEMS, system, own | _known(system, known, parameters))
     if parameters and not (set(parameters) == {"seed"}):
         raise VoicePrivacyError(
             f"parameters {', '.join(parameters)} are for a named system; {system!r} has none."
         )
     if system is None or system == NONE:
         return None
-    if isinstance(system, BaseAnonymizer):
+    if isinstance(system, BaseAnonymizer | ExternalSystem | Precomputed):
         return system
     if isinstance(system, str) and system.startswith(COMMAND):
         return CommandAnonymizer(system.removeprefix(COMMAND).strip())
     if isinstance(system, str | os.PathLike) and Path(system).is_dir():
-        return AnonymizedFolder(Path(system))
-    raise VoicePrivacyError(_unknown(system))
+        return Precomputed(Path(system))
+    raise VoicePrivacyError(
+        f"anonymization system {system!r}: expected none, one of {', '.join(SYSTEMS)}, an object "
+        "of a class of BaseAnonymizer, 'command: PROGRAM {input} {output}', or a folder of "
+        "anonymized speech."
+    )
 
 
-def _known(name: str, parameters: dict[str, object]) -> dict[str, object]:
+def settings(name: str) -> dict[str, object]:
+    """Return the parameters of a system and their defaults; none if there is no such system.
+
+    Examples
+    --------
+    >>> settings("vpac-T8-5")
+    {'root': ''}
+    """
+    return _registry.settings(SYSTEMS[name]) if name in SYSTEMS else {}
+
+
+def _known(
+    name: str, known: Mapping[str, object], parameters: dict[str, object]
+) -> dict[str, object]:
     """The parameters, if the system has them."""
-    known = settings(name)
     strange = [key for key in parameters if key not in known]
     if strange:
         raise VoicePrivacyError(
@@ -122,16 +125,3 @@ def _known(name: str, parameters: dict[str, object]) -> dict[str, object]:
             "(candidate_count is for systems that choose among a pool of speakers)."
         )
     return parameters
-
-
-def _unknown(system: object) -> str:
-    if system in EXTERNAL:
-        return (
-            f"{system!r} is not part of this package: {EXTERNAL[system]}. Run it, and give the "
-            "folder of its output in the place of the name."
-        )
-    return (
-        f"anonymization system {system!r}: expected none, one of {', '.join(ANONYMIZERS)}, an "
-        "object of a class of BaseAnonymizer, 'command: PROGRAM {input} {output}', or a folder of "
-        "anonymized speech."
-    )

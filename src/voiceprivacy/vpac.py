@@ -85,7 +85,7 @@ def vpac(
     ``spk2gender`` where there is one.
     """
     data = Path(root) / system / "data"
-    folders = {name: _folder(data, name, system) for name in UTTERANCES}
+    folders = {name: set_folder(data, name, system) for name in UTTERANCES}
     places = [Path(root) / "data" if originals is None else Path(originals)]
     lists = {n: _list(folders[n], places[0] / n) for n in EVALUATED if "_trials_" in n}
     _refuse_missing(data, folders, lists, places[0])
@@ -98,8 +98,8 @@ def vpac(
     return VpacSystem(name, sets[TRAIN], subsets, counts)
 
 
-def _folder(data: Path, name: str, system: str) -> Path | None:
-    """The directory of a set, with or without the system's name."""
+def set_folder(data: Path, name: str, system: str) -> Path | None:
+    """Return the directory of a set, with or without the system's name."""
     # The training set of B4 is handed out under another name.
     other = f"libri360_anon_{system}" if name == TRAIN else name
     places = [data / place for place in (f"{name}_{system}", name, other)]

@@ -1,19 +1,21 @@
 """`voiceprivacy anonymize`: a folder of speech, made unlike its speakers."""
 
-from functools import partial
 from pathlib import Path
 
 import click
 
 from voiceprivacy._conversion import refuse_inside
+from voiceprivacy._registry import about, made
 from voiceprivacy.anonymize import anonymized
-from voiceprivacy.anonymizers import ANONYMIZERS, BaseAnonymizer, by_name, settings
+from voiceprivacy.anonymizers import BaseAnonymizer
 from voiceprivacy.cli import _options
 from voiceprivacy.cli._told import refuse_skipped, write_skipped
 from voiceprivacy.corpora import Corpus
 from voiceprivacy.errors import listed
 from voiceprivacy.kaldi import is_kaldi, read_speech, write_kaldi
 from voiceprivacy.kinds import read_as
+from voiceprivacy.precomputed import Precomputed
+from voiceprivacy.systems import SYSTEMS, System, settings
 
 EXISTING = click.Path(path_type=Path)
 
@@ -22,10 +24,9 @@ def _list_methods(context: click.Context, parameter: click.Parameter, wanted: bo
     """Show each method with what it does and its parameters, and stop."""
     if not wanted:
         return
-    for name, make in ANONYMIZERS.items():
-        about = (make.func if isinstance(make, partial) else make).__doc__.partition("\n")[0]
+    for name, make in SYSTEMS.items():
         values = ", ".join(f"{key}={value}" for key, value in settings(name).items())
-        click.echo(f"{name:<16} {about} ({values})")
+        click.echo(f"{name:<20} {about(make)} ({values})")
     context.exit()
 
 
@@ -64,14 +65,18 @@ def command(speech, out, missing, method, pairs, seed, workers):
     Example:
       voiceprivacy anonymize speech anonymized --method mcadams --set lowest=0.6
     """
-    anonymizer = by_name(method, **{"seed": seed} | _values(method, pairs))
+    values = _values(method, pairs)
+    if is_kaldi(speech) and "tables" in settings(method):
+        values = {"tables": str(speech.resolve())} | values
+    own = {"seed": seed} if "seed" in settings(method) else {}
+    system = made(SYSTEMS, method, own | values)
     refuse_inside(out, speech)
     corpus = read_speech(speech, missing)
-    result = anonymized(corpus, anonymizer, out, workers=workers, progress=True)
+    result = _made(system, corpus, out, workers)
     if is_kaldi(speech):
         write_kaldi(out, result, like=speech)
     write_skipped(result.skipped, out / "skipped.csv")
-    _report(result, anonymizer, out)
+    _report(result, system.name, out)
 
 
 def _values(method: str, pairs: tuple[str, ...]) -> dict[str, object]:
@@ -80,13 +85,22 @@ def _values(method: str, pairs: tuple[str, ...]) -> dict[str, object]:
     if broken:
         raise click.BadParameter(f"expected KEY=VALUE, not {listed(broken)}.", param_hint="--set")
     texts = dict(pair.split("=", 1) for pair in pairs)
-    defaults = settings(method) if method in ANONYMIZERS else {}
+    defaults = settings(method)
     return {key: read_as(text, type(defaults.get(key, ""))) for key, text in texts.items()}
 
 
-def _report(result: Corpus, anonymizer: BaseAnonymizer, out: Path) -> None:
+def _made(system: System, corpus: Corpus, out: Path, workers: int) -> Corpus:
+    """The corpus through the system, in the folder."""
+    if isinstance(system, Precomputed):
+        return system.copied(corpus, out, workers=workers, progress=True)
+    if isinstance(system, BaseAnonymizer):
+        return anonymized(corpus, system, out, workers=workers, progress=True)
+    return system.of(corpus, out, progress=True)
+
+
+def _report(result: Corpus, name: str, out: Path) -> None:
     """Say what was made, and what to mind; fail if anything was left out."""
-    click.echo(f"{len(result):,} utterances anonymized ({anonymizer.name}): {out.resolve()}")
+    click.echo(f"{len(result):,} utterances anonymized ({name}): {out.resolve()}")
     for reason, notes in result.notes.groupby("reason"):
         told = f"{len(notes):,} {reason} ({listed(notes['utterance'], 3)})"
         click.echo(f"Mind: {told}.", err=True)
