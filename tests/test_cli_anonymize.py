@@ -1,11 +1,13 @@
 """`voiceprivacy anonymize` from a folder or a Kaldi directory to another."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from recipe_scripts import PLAIN, write_2024
 from test_anonymize import save, sounds, vowel, write_corpus
 
 from voiceprivacy.anonymize import anonymized
@@ -134,3 +136,45 @@ def test_stereo_at_48_khz_becomes_mono_at_16(folder):
     assert table["samples"] == round(8_000 * table["time_factor"])
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     assert manifest["class"] == "Whisper"
+
+
+def test_a_program_over_the_whole_directory(folder):
+    (folder / "mine.py").write_text(PLAIN)
+    command = f"command={sys.executable} {folder / 'mine.py'} {{input}} {{output}}"
+    done = run(folder, "--method", "external", "--set", command)
+    assert done.exit_code == 0, done.output
+    assert f"6 utterances anonymized (external): {folder / 'out'}" in done.output
+    assert len(sounds(folder / "out")) == 6
+    done = run(folder, "--method", "external", "--set", f"{command} 01=empty", out="other")
+    assert done.exit_code == 1
+    assert "01.wav: empty" in " ".join(done.output.replace("\n", "").split())
+    (row,) = pd.read_csv(folder / "other" / "skipped.csv", dtype=str).itertuples()
+    assert (row.utterance, row.reason) == ("01", "empty")
+
+
+def test_a_baseline_takes_the_tables_of_the_kaldi_directory(folder):
+    corpus = read_folder(folder / "in")
+    write_kaldi(folder / "kaldi", corpus, genders={"s0": "female", "s1": "male"})
+    recipe = write_2024(folder / "recipe")
+    options = ["--set", f"recipe={recipe}", "--set", f"python={sys.executable}"]
+    done = run(folder, "--method", "baseline_b3", *options, speech="kaldi")
+    assert done.exit_code == 0, done.output
+    assert genders(folder / "out").to_dict() == {"s0": "female", "s1": "male"}
+    done = run(folder, "--method", "baseline_b3", *options, out="other")
+    assert done.exit_code == 1
+    assert "set tables to a Kaldi directory" in done.output
+
+
+def test_what_was_anonymized_elsewhere_is_taken_over(folder):
+    assert run(folder, "--method", "mcadams", out="made").exit_code == 0
+    done = run(folder, "--method", "precomputed", "--set", f"path={folder / 'made'}")
+    assert done.exit_code == 0, done.output
+    found, made = (read_folder(folder / name) for name in ("out", "made"))
+    np.testing.assert_array_equal(found.audio(3), made.audio(3))
+
+
+def test_b2_by_name(folder):
+    assert run(folder, "--method", "baseline_b2").exit_code == 0
+    assert run(folder, "--method", "baseline_b2-speaker", out="other").exit_code == 0
+    assert sounds(folder / "out").keys() == sounds(folder / "other").keys()
+    assert sounds(folder / "out") != sounds(folder / "other")

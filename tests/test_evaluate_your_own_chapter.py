@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 from conftest import ROOT
 
+from voiceprivacy.anonymizers import ANONYMIZERS
 from voiceprivacy.attack_models import MODELS
 from voiceprivacy.cli import main
 from voiceprivacy.examples import write_example
+from voiceprivacy.systems import SYSTEMS, settings
 
 soundfile = pytest.importorskip("soundfile", reason="the speech extra is not installed")
 TEXT = (ROOT / "book" / "evaluate_your_own.md").read_text(encoding="utf-8")
@@ -74,3 +76,10 @@ def test_the_report_is_written(tmp_path, monkeypatch):
 def test_every_attacker_stands_in_the_table():
     for name, model in MODELS.items():
         assert f"| `{name}` |" in TEXT, model
+
+
+def test_every_system_that_needs_something_stands_in_a_table():
+    for name in {"baseline_b2", *SYSTEMS.keys() - ANONYMIZERS.keys()}:
+        assert f"`{name}`" in TEXT, name
+        for parameter in {"recipe", "root", "path", "command"} & set(settings(name)):
+            assert f"`{parameter}`" in TEXT

@@ -1,11 +1,13 @@
 """The whole evaluation: from speech or embeddings to one table, resumed, and with faults told."""
 
 import shutil
+import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
 import pytest
+from recipe_scripts import PLAIN
 from test_conversation_trials import speech
 
 from voiceprivacy.anonymizers import BaseAnonymizer
@@ -177,6 +179,22 @@ def test_a_folder_of_output_serves_one_part_only(folder, tmp_path):
         shutil.copytree(folder / part, tmp_path / "parts" / part)
     both = evaluate(folder, **asked | {"anonymization_system": tmp_path / "parts"})
     assert both["linkability"]["observed"].min() > 0.7
+
+
+def test_a_program_over_whole_parts_is_evaluated(folder, tmp_path):
+    (tmp_path / "mine.py").write_text(PLAIN)
+    command = f"{sys.executable} {tmp_path / 'mine.py'} {{input}} {{output}}"
+    results = evaluate(
+        folder,
+        anonymization_system="external",
+        parameters={"command": f"{command} test%2Fspeaker_0%2Fu1=empty"},
+        attack_models=["lazy_informed"],
+        out=tmp_path / "out",
+    )
+    assert results.table["system"].unique().tolist() == ["external"]
+    assert results.failed[["part", "utterance", "reason"]].to_numpy().tolist() == [
+        ["test", "speaker_0/u1", "empty"]
+    ]
 
 
 def test_unreadable_files_are_told_with_their_part(folder, tmp_path):

@@ -77,6 +77,13 @@ def test_folders_are_found_beside_the_file(tmp_path):
     assert settings.arguments == {"anonymization_system": str(tmp_path / "made")}
 
 
+def test_a_system_s_folders_are_found_beside_the_file_too(tmp_path):
+    (tmp_path / "recipe").mkdir()
+    text = "anonymization: {system: baseline_b4, parameters: {recipe: recipe, python: recipe}}"
+    own = read(tmp_path, text).arguments["parameters"]
+    assert own == {"recipe": str(tmp_path / "recipe"), "python": "recipe"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -82,6 +82,16 @@ def test_what_is_missing_is_told_before_anything_runs(tmp_path):
         find_system("baseline_b4", {"recipe": str(recipe), "python": "python9"})
 
 
+def test_the_path_of_python_starts_where_we_are(corpus, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    write_2024(tmp_path / "recipe")
+    system = find_system("baseline_b4", {"recipe": "recipe", "python": "bin/python"})
+    assert system.command[0] == str(tmp_path / "bin" / "python")
+    assert system.folder == str(tmp_path / "recipe")
+
+
 @pytest.mark.parametrize("name", ["baseline_b1", "baseline_b3"])
 def test_genders_must_be_told(name, tmp_path):
     make = write_2024 if name == "baseline_b3" else lambda place: write_2022(place, NEEDS_B1)

@@ -148,6 +148,7 @@ def _vpc2024(
     """A pipeline of the recipe of 2024, called with a changed copy of its own configuration."""
     config = f"configs/anon_{pipeline}.yaml"
     place = _checkout(name, recipe, "2024", ["run_anonymization.py", config])
+    python = str(Path(python).absolute()) if "/" in python else python
     return ExternalSystem(
         (python, "run_anonymization.py", "--config", "{work}/config.yaml", "--gpu_ids", gpu_ids),
         name=name,
