@@ -39,8 +39,8 @@ GROUPS = {
 }
 HEAD = """# Reference by module
 
-What each public module of `voiceprivacy` is for and the names in it, in the order in which data flow. `help()` in Python tells more of any of them: shapes,
-units, errors, sources and an example.
+What each public module of `voiceprivacy` is for and the names in it, in the order in which data
+flow. `help()` in Python tells more of any of them: shapes, units, errors, sources and an example.
 
 ```python
 from voiceprivacy.reference import conditional_reference
@@ -48,8 +48,8 @@ from voiceprivacy.reference import conditional_reference
 help(conditional_reference)
 ```
 
-`voiceprivacy` itself offers {top}. The command line is `voiceprivacy --help`. Modules whose names begin with an underscore are
-internal and not listed.
+`voiceprivacy` itself offers {top}. The command line is
+`voiceprivacy --help`. Modules whose names begin with an underscore are internal and not listed.
 """
 
 
