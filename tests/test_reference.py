@@ -6,9 +6,16 @@ import pytest
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.reference import (
     chance_level,
+    conditional_reference,
     midpoint_chance_limit,
     simulated_chance_level,
 )
+
+
+def test_the_reference_at_a_mean_block_between_one_and_two_is_the_formula():
+    n = np.array([1, 1.01, 1.28, 1.7])
+    expected = [1, *(1 - 1 / n[1:]) ** (n[1:] - 1)]
+    assert conditional_reference(n) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_midpoint_limit_has_a_closed_form_at_one_calibration_conversation():

@@ -28,7 +28,7 @@ def conditional_reference(block_size: np.ndarray | float) -> np.ndarray | float:
     """
     n = np.asarray(block_size, dtype=float)
     # Negative zero keeps 0 * -inf out of n = 1.
-    log = np.where(n > 1, (n - 1) * np.log1p(-1 / np.maximum(n, 1.5)), 0.0)
+    log = np.where(n > 1, (n - 1) * np.log1p(-1 / np.where(n > 1, n, 2.0)), 0.0)
     return np.exp(log)
 
 
