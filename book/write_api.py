@@ -16,7 +16,7 @@ PACKAGE = BOOK.parent / "src" / "voiceprivacy"
 GROUPS = {
     "Speech": "corpora common_voice subsets librispeech librispeech_downloads kaldi vpc vpac "
     "speakers durations synthetic miniatures downloads",
-    "Anonymization": "anonymizers anonymize external systems",
+    "Anonymization": "anonymizers anonymize systems external external_systems recipes precomputed",
     "Words, and SegReConcat": "segmentation boundaries segreconcat augment",
     "Attackers": "attack_models attackers attacker_settings attacker_rows attack_data attacks "
     "attack_study attack_tables",
