@@ -19,17 +19,17 @@ def src():
     return published("SRC").set_index("item")
 
 
-@pytest.mark.parametrize("paper", ["SI", "SRC"])
+@pytest.mark.parametrize("paper", ["SI", "SRC", "V25"])
 def test_every_item_has_a_name_of_its_own_and_a_place_in_the_paper(paper):
     table = published(paper)
     assert table["item"].is_unique
     assert (table["item"] != "").all()
-    place = r"(Sec\. ((IV|V)-[A-D]|4\.2\.\d), para\. \d|Table [12]$)"
+    place = r"(Sec\. ((IV|V)-[A-D]|4\.2\.\d), para\. \d|Table [12]$|Sec\. 5$)"
     assert table["locator"].str.match(place).all()
     assert set(table["kind"]) <= {"number", "bound", "ordering"}
 
 
-@pytest.mark.parametrize("paper", ["SI", "SRC"])
+@pytest.mark.parametrize("paper", ["SI", "SRC", "V25"])
 def test_values_lie_inside_what_the_print_leaves_open(paper):
     table = published(paper).query("kind != 'ordering'")
     assert table[["value", "low", "high"]].notna().all(axis=None)
@@ -98,8 +98,9 @@ def test_segreconcat_orderings_hold_in_its_own_tables(src):
         assert terms == sorted(terms), item
 
 
-def test_both_papers_together_and_one_number():
-    assert set(published()["paper"]) == {"SI", "SRC"}
+def test_all_papers_together_and_one_number():
+    assert set(published()["paper"]) == {"SI", "SRC", "V25"}
+    assert published()["item"].is_unique
     assert value("SI", "ignorant_L1_N12800_OA+HH1_observed") == 0.395
     assert value("SRC", "table1_SR") == 39.10
 
@@ -112,6 +113,16 @@ def test_an_item_says_in_words_what_it_is_about(si, src):
     assert src["about"]["table2_B4_SegReConcat_dev_male"] == words
 
 
+def test_numbers_in_the_text_of_v25_agree_with_its_curves():
+    curves = v25_curves().set_index(["metric", "attacker", "conversation_length", "n"])["value"]
+    text = published("V25").dropna(subset="n_speakers")
+    text["n_speakers"] = text["n_speakers"].replace(10_000, 9920)  # the nearest point
+    assert len(text) == 5
+    for row in text.itertuples():
+        at = curves[row.quantity, row.attacker, row.conversation_length, row.n_speakers]
+        assert row.low <= at <= row.high, row.item
+
+
 def test_changing_a_returned_table_changes_no_other():
     table = published("SI")
     table.loc[:, "value"] = 0
@@ -121,7 +132,7 @@ def test_changing_a_returned_table_changes_no_other():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: published("V25"), r"'V25'; expected one of 'SI', 'SRC'.*v25_curves\(\)"),
+        (lambda: published("V26"), "'V26'; expected one of 'SI', 'SRC', 'V25'"),
         (lambda: value("SI", "semi_L1_N12800_OA_obs"), "nearest are 'semi_L1_N12800_OA_observed'"),
         (lambda: value("SI", "order_attackers"), "no number or bound 'order_attackers'"),
     ],

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from voiceprivacy.comparison import compare
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.published import v25_curves
+from voiceprivacy.evidence import evidence_of
+from voiceprivacy.published import published, v25_curves
 from voiceprivacy.v25_plots import nine_panels, residual_panels
-from voiceprivacy.v25_study import beside_published, residuals, simulated_panels
+from voiceprivacy.v25_study import beside_published, printed_numbers, residuals, simulated_panels
 
 SMALL = {"n_candidates": 150, "n_tests": 60, "n_targets": 20, "draws": 1, "splits": 2}
 
@@ -53,6 +55,22 @@ def test_residuals_are_observed_minus_published(panels):
     means = residuals(table).set_index(["metric", "attacker"])
     own = table.query("metric == 'EER' and attacker == 'ignorant'")["residual"]
     assert means.loc[("EER", "ignorant"), "mean absolute"] == pytest.approx(own.abs().mean())
+
+
+def test_numbers_in_the_text_are_found_in_the_panels_or_say_what_is_missing(panels):
+    table = compare(printed_numbers(panels), evidence=evidence_of("simulated"), paper="V25")
+    table = table.set_index("item")
+    assert list(table.index) == list(published("V25")["item"])
+    at = "metric == 'linkability' and attacker == 'original' and conversation_length == 30"
+    own = panels.query(f"{at} and n_speakers == 20").iloc[0]
+    found = table.loc["linkability_original_L30_N20", ["reproduced", "low", "high"]]
+    assert found.tolist() == own[["observed", "observed_low", "observed_high"]].tolist()
+    missing = table["note"][table["verdict"] == "not run"]
+    assert missing["linkability_original_L1_N10000"] == "missing: a run with N = 10,000 speakers"
+    assert missing["linkability_original_L3_N20"] == "missing: a run with N = 20 speakers"
+    assert missing["one_minus_eer_level"].startswith("missing: the number of speakers or the")
+    moved = panels.assign(n_speakers=panels["n_speakers"].replace(20, 10_120))
+    assert printed_numbers(moved)["linkability_original_L1_N10000"][0] > 0.5
 
 
 def test_an_unknown_attacker_is_refused():

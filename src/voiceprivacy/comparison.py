@@ -39,7 +39,7 @@ def compare(
     evidence
         What the reproduced values rest on: a label from `voiceprivacy.evidence.evidence_of`.
     paper
-        ``"SI"`` or ``"SRC"``.
+        ``"SI"``, ``"SRC"`` or ``"V25"``.
     notes
         From item to a remark to carry along, such as what was fitted.
 

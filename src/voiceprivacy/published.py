@@ -12,7 +12,11 @@ import pandas as pd
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.paths import shipped
 
-FILES = {"SI": "side_information.csv", "SRC": "segreconcat.csv"}
+FILES = {
+    "SI": "side_information.csv",
+    "SRC": "segreconcat.csv",
+    "V25": "legal_evaluation.csv",
+}
 WORDS = {
     "observed": "observed isolation",
     "reference": "conditional reference",
@@ -28,7 +32,8 @@ def published(paper: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     paper
-        ``"SI"`` or ``"SRC"``; by default both. The curves of V25 are `v25_curves`.
+        ``"SI"``, ``"SRC"`` or ``"V25"``; by default all three. The curves of V25's Figure 1 are
+        `v25_curves`.
 
     Returns
     -------
@@ -38,8 +43,9 @@ def published(paper: str | None = None) -> pd.DataFrame:
         for an ordering), ``printed`` (as printed; for an ordering its terms, smallest first,
         between " < "), ``locator``, ``note``, and what the item is about: for SI ``attacker``,
         ``level``, ``conversation_length``, ``n_speakers``, ``quantity`` (named like the columns of
-        an isolation summary), for SRC ``system``, ``attacker``, ``subset``, ``gender``; last
-        ``about``, the same in words.
+        an isolation summary), for SRC ``system``, ``attacker``, ``subset``, ``gender``, for V25
+        ``attacker``, ``conversation_length``, ``n_speakers``, ``quantity``; last ``about``, the
+        same in words.
 
     Raises
     ------
@@ -50,7 +56,10 @@ def published(paper: str | None = None) -> pd.DataFrame:
     -----
     .42 stands for [.415, .425]. A number printed as approximate stands for one unit of its last
     digit on either side, a word ("sixfold") for half a unit of its leading digit. A count is
-    exact.
+    exact. 94-95 % stands for [.935, .955].
+
+    Of V25 these are the numbers that its text is known to quote, not all that it prints: the
+    paper itself was not at hand, and ``note`` says where each comes from.
 
     Examples
     --------
@@ -61,8 +70,7 @@ def published(paper: str | None = None) -> pd.DataFrame:
     papers = list(FILES) if paper is None else [paper]
     if unknown := [name for name in papers if name not in FILES]:
         raise VoicePrivacyError(
-            f"no shipped numbers of the paper {unknown[0]!r}; expected one of {listed(FILES)}. "
-            "The curves of V25 come from v25_curves()."
+            f"no shipped numbers of the paper {unknown[0]!r}; expected one of {listed(FILES)}."
         )
     return pd.concat([_read(name) for name in papers], ignore_index=True)
 

@@ -10,10 +10,11 @@ from voiceprivacy.conversation_trials import draw_trials
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.linkability import linkability
 from voiceprivacy.measures import COLUMNS, EER, LINKABILITY, SINGLING_OUT
-from voiceprivacy.published import v25_curves
+from voiceprivacy.published import published, v25_curves
 from voiceprivacy.randomness import stream
 from voiceprivacy.simulation import preset, simulate
 from voiceprivacy.singling_out import isolate
+from voiceprivacy.verdicts import NotRun, Value
 
 ATTACKERS = ("original", "informed", "semi-informed", "ignorant")
 LENGTHS = (1, 3, 30)
@@ -23,6 +24,8 @@ SIZES = (20, 320, 1120, 2320, 5120, 10_120, 21_920)
 EER_SIZES = (20, 80, 320, 1280, 5120, 20_480)
 # Utterances of a speaker in set A and of an enrolled one; conversations of 30 need set B's as well.
 SHORT, LONG, ENROLMENT = 10, 70, 10
+# The text rounds the sizes that it speaks of: 10,000 for a point of the curve nearby.
+NEARBY = 0.02
 
 
 def simulated_panels(
@@ -124,6 +127,36 @@ def beside_published(panels: pd.DataFrame) -> pd.DataFrame:
     )
     shown = [*keys, "published", "observed", "observed_low", "observed_high", "residual", "inside"]
     return table[shown]
+
+
+def printed_numbers(panels: pd.DataFrame) -> dict[str, Value]:
+    """Return what the panels say of each number that V25 prints in its text, for `compare`.
+
+    Parameters
+    ----------
+    panels
+        Tables of `simulated_panels`, together.
+
+    Returns
+    -------
+    dict
+        From item of ``published("V25")`` to (value, low, high), at the nearest N within 2 %, or
+        to `NotRun`.
+    """
+    return {row.item: _printed_number(row, panels) for row in published("V25").itertuples()}
+
+
+def _printed_number(printed, panels: pd.DataFrame) -> Value:
+    """The point of the panels that one printed number is about."""
+    if np.isnan(printed.n_speakers):
+        return NotRun("the number of speakers or the attacker that the sentence is about")
+    same = (panels["metric"] == printed.quantity) & (panels["attacker"] == printed.attacker)
+    same &= panels["conversation_length"] == printed.conversation_length
+    off = (panels["n_speakers"] / printed.n_speakers - 1).abs()[same]
+    if off.empty or off.min() > NEARBY:
+        return NotRun(f"a run with N = {printed.n_speakers:,.0f} speakers")
+    values = panels[same].iloc[off.argmin()]
+    return tuple(float(values[name]) for name in ("observed", "observed_low", "observed_high"))
 
 
 def residuals(table: pd.DataFrame, by: Sequence[str] = ("metric", "attacker")) -> pd.DataFrame:
