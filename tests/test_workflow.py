@@ -85,6 +85,14 @@ def test_a_run_uses_the_profiles_parameters_and_tells_start_and_end(first_run):
     assert len(said.splitlines()) < 15
 
 
+def test_an_executed_notebook_notes_where_and_with_what_it_was_run(first_run):
+    executed = nbformat.read(first_run[0] / "build/smoke/notebooks/good.ipynb", as_version=4)
+    noted = executed.metadata["voiceprivacy"]
+    assert set(noted) == {"commit", "machine", "python", "packages"}
+    assert noted["packages"]["papermill"]
+    assert executed.metadata["papermill"]["duration"] > 0
+
+
 def test_a_failed_notebook_is_told_shortly_kept_and_stops_no_other(first_run):
     project, went_well, said = first_run
     assert not went_well

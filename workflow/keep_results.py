@@ -5,42 +5,24 @@ the commit it was computed at and the machine, in data/reference_runs/PROFILE.js
 """
 
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from provenance import commit, machine
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("numpy", "torch", "speechbrain")
 
 
-def machine() -> str:
-    """The processor, its cores and the versions that matter, in a few words."""
-    model = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.split(": ")[1] for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        pass
+def where(root: Path) -> dict[str, str]:
+    """The commit, and in a few words the machine with the versions that matter."""
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{cores} cores of {model}, Python {platform.python_version()}, {versions}"
-
-
-def commit(root: Path) -> str:
-    """The commit that is checked out, marked if tracked files differ from it."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", *arguments], cwd=root, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "notebooks")
-    return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
+    python = f"Python {platform.python_version()}"
+    return {"commit": commit(root), "machine": f"{machine()}, {python}, {versions}"}
 
 
 def keep(root: Path, profile: str) -> list[str]:
@@ -49,7 +31,7 @@ def keep(root: Path, profile: str) -> list[str]:
     tables = sorted(path.relative_to(results).as_posix() for path in results.rglob("*.csv"))
     note = kept / f"{profile}.json"
     notes = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    where = {"commit": commit(root), "machine": machine()}
+    computed = where(root)
     for table in tables:
         source, copy = results / table, kept / profile / table
         if copy.exists() and copy.read_bytes() == source.read_bytes():
@@ -57,7 +39,7 @@ def keep(root: Path, profile: str) -> list[str]:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, copy)
         date = datetime.fromtimestamp(source.stat().st_mtime, UTC).date().isoformat()
-        notes[table] = {"date": date, **where}
+        notes[table] = {"date": date, **computed}
     if tables:
         note.write_text(json.dumps(notes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return tables

@@ -7,7 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import nbformat
+from provenance import provenance
+
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.files import written_whole
+from voiceprivacy.parameters import read_notebook
 from voiceprivacy.runner import run_notebook
 
 THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -39,6 +44,15 @@ def run(job: argparse.Namespace) -> None:
     run_notebook(job.notebook, job.output, {**job.values, "output_folder": job.output_folder})
     if missing := [name for name in job.results if not Path(name).exists()]:
         raise VoicePrivacyError(f"it ran, but did not write {', '.join(missing)}")
+    sign(Path(job.output))
+
+
+def sign(executed: Path) -> None:
+    """Note in an executed notebook where and with what it was run, for the status page."""
+    notebook = read_notebook(executed)
+    notebook.metadata["voiceprivacy"] = provenance(Path.cwd())
+    with written_whole(executed) as temporary:
+        nbformat.write(notebook, temporary)
 
 
 def main() -> None:
