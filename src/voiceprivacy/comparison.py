@@ -3,7 +3,7 @@
 import html
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from voiceprivacy.evidence import checked_evidence, is_stand_in
 from voiceprivacy.files import written_whole
 from voiceprivacy.published import item_row, published
 from voiceprivacy.subsets import PUBLISHED
-from voiceprivacy.verdicts import NotRun, Terms, Value, digits, judge
+from voiceprivacy.verdicts import NotRun, Terms, Value, digits_with_interval, judge
 
 NUMBERS = ("reproduced", "low", "high")
 COLUMNS = ["item", "paper", *NUMBERS, "evidence", "verdict", "locator", "about", "note"]
@@ -221,8 +221,19 @@ def write_comparison(table: pd.DataFrame, folder: str | os.PathLike, notebook: s
     return path
 
 
-def read_comparisons(folder: str | os.PathLike, paper: str = "SI") -> pd.DataFrame:
+def read_comparisons(
+    folder: str | os.PathLike, paper: str = "SI", notebooks: Collection[str] | None = None
+) -> pd.DataFrame:
     """Return every item of the paper with what the comparisons in `folder` say.
+
+    Parameters
+    ----------
+    folder
+        Where `write_comparison` put them.
+    paper
+        ``"SI"``, ``"SRC"`` or ``"V25"``.
+    notebooks
+        Names of the notebooks to listen to; by default all that left a file.
 
     Returns
     -------
@@ -236,7 +247,8 @@ def read_comparisons(folder: str | os.PathLike, paper: str = "SI") -> pd.DataFra
         If a file there is no comparison.
     """
     order = list(published(paper)["item"])
-    tables = [_read(path) for path in sorted(Path(folder).glob("*.csv"))]
+    paths = sorted(Path(folder).glob("*.csv"))
+    tables = [_read(path) for path in paths if notebooks is None or path.stem in notebooks]
     reported = {item for table in tables for item in table["item"]}
     unreported = NotRun("no notebook of this run reports it")
     rest = compare(
@@ -245,7 +257,8 @@ def read_comparisons(folder: str | os.PathLike, paper: str = "SI") -> pd.DataFra
         paper=paper,
     ).assign(evidence="", notebook="")
     table = pd.concat([*tables, rest]).query("item in @order")
-    return table.sort_values("item", key=lambda item: item.map(order.index), ignore_index=True)
+    rank = table["item"].map(order.index)
+    return table.iloc[rank.argsort(kind="stable")].reset_index(drop=True)
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -274,7 +287,7 @@ def show_comparison(table: pd.DataFrame):
         {
             "": table["about"],
             "paper": table["paper"],
-            "reproduced": [_with_interval(*row) for row in table[[*NUMBERS]].to_numpy()],
+            "reproduced": [digits_with_interval(*row) for row in table[[*NUMBERS]].to_numpy()],
             **table[["verdict", "evidence", "locator", "note"]],
         }
     )
@@ -285,9 +298,3 @@ def show_comparison(table: pd.DataFrame):
     # An id from the content instead of a random one: unique in its page, equal from run to run.
     style.set_uuid(f"{zlib.crc32(table.to_csv().encode()):08x}")
     return style.set_table_attributes('class="dataframe" style="font-size: 0.85em"')
-
-
-def _with_interval(reproduced: float, low: float, high: float) -> str:
-    """A value, and its interval where there is one."""
-    value = digits(reproduced)
-    return value if np.isnan(low) else f"{value} ({digits(low)} to {digits(high)})"

@@ -152,3 +152,13 @@ def digits(number: float) -> str:
     if abs(number) > 1 and number == round(number):
         return f"{number:,.0f}"
     return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
+
+
+def digits_with_interval(number: float, low: float, high: float) -> str:
+    """Write a number, and its interval where there is one.
+
+    >>> digits_with_interval(0.585, 0.57, 0.6), digits_with_interval(5, float("nan"), float("nan"))
+    ('0.585 (0.570 to 0.600)', '5')
+    """
+    value = digits(number)
+    return value if np.isnan(low) else f"{value} ({digits(low)} to {digits(high)})"
