@@ -59,5 +59,5 @@ lint: $(INSTALLED) ## check the form of code and notebooks
 	$(if $(NOTEBOOKS),$(VENV)/bin/nbstripout --keep-id --verify $(NOTEBOOKS))
 
 clean: ## remove what was built, but not .venv
-	rm -rf build _build book/_executed .snakemake .pytest_cache .ruff_cache
+	rm -rf build _build book/_executed book/_generated .snakemake .pytest_cache .ruff_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

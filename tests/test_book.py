@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,9 @@ import yaml
 from browsing import complaints, outside_requests
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from voiceprivacy.comparison import compare, write_comparison
+from voiceprivacy.evidence import evidence_of
 
 sys.path.insert(0, str(ROOT / "workflow"))
 from build_book import (
@@ -45,23 +49,30 @@ PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
     "gg=="
 )
+STUBS = ("data_and_licences", "evidence", "limits", "run_again")  # what generated pages link to
+CHAPTERS = ["_executed/si_small", "_generated/scoreboard", "_generated/status", *STUBS]
 TOC = {
     "format": "jb-book",
     "root": "book/intro",
-    "parts": [{"caption": "A part", "chapters": [{"file": "book/_executed/si_small"}]}],
+    "parts": [{"caption": "A part", "chapters": [{"file": f"book/{page}"} for page in CHAPTERS]}],
 }
 
 
 @pytest.fixture(scope="session")
 def small_book(tmp_path_factory):
-    """A book of two pages with our configuration, built by our own script."""
+    """A small book with our configuration, built by our own script."""
     root = tmp_path_factory.mktemp("small book")
     shutil.copy(ROOT / "_config.yml", root)
     for name in ("book/_ext", "book/_static"):
         shutil.copytree(ROOT / name, root / name)
     (root / "book" / "references.bib").touch()
     (root / "book" / "intro.md").write_text("# A book\n\n$$P_0(n) = (1 - 1/n)^{n-1}$$\n")
+    for stub in STUBS:
+        (root / "book" / f"{stub}.md").write_text(f"# {stub}\n")
     (root / "_toc.yml").write_text(yaml.safe_dump(TOC))
+    found = {"targets": 495, "semi_L1_N12800_OA_observed": (0.5871, 0.5801, 0.5941)}
+    table = compare(found, evidence=evidence_of("simulated"))
+    write_comparison(table, root / "build" / "smoke" / "results", "si_small")
     for folder in ("notebooks", "build/smoke/notebooks"):
         (root / folder).mkdir(parents=True)
         nbformat.write(executed_notebook(), root / folder / "si_small.ipynb")
@@ -127,6 +138,24 @@ def test_a_clone_from_elsewhere_has_no_dead_buttons(small_book, tmp_path):
     text = make_book(root, "smoke").parent.joinpath("book", "intro.html").read_text()
     assert "github.com" not in text
     assert "mybinder" not in text
+
+
+def test_the_scoreboard_is_built_and_links_to_the_page_of_each_number(small_book):
+    text = (small_book / "_build/html/book/_generated/scoreboard.html").read_text()
+    (row,) = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*0\.587 \(0\.580.*?</tr>", text, re.DOTALL)
+    assert "matches" in row
+    assert 'href="../_executed/si_small.html"' in row
+
+
+def test_a_second_build_finds_nothing_to_do(small_book):
+    watched = [*small_book.glob("book/_*ed/*"), *small_book.glob("_build/html/**/*.html")]
+    before = {path: path.stat().st_mtime_ns for path in watched}
+    assert len(before) > 2 * len(CHAPTERS)
+    start = time.monotonic()
+    make_book(small_book, "smoke")
+    assert time.monotonic() - start < 60
+    pages = [path for path in before if path.parent.name != "html"]
+    assert [path for path in pages if path.stat().st_mtime_ns != before[path]] == []
 
 
 # In a browser, from disk.

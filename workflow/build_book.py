@@ -1,8 +1,8 @@
 """Build the book from the executed notebooks of one profile: python workflow/build_book.py PROFILE
 
 The notebooks have been run by the Snakefile. This copies them to where the table of contents lists
-them, checks what Jupyter Book would only warn of, builds with warnings as errors, and sees that
-every page is there.
+them, writes the scoreboard and the status page, checks what Jupyter Book would only warn of, builds
+with warnings as errors, and sees that every page is there.
 """
 
 import filecmp
@@ -13,11 +13,16 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import run_status
+import scoreboard
 import yaml
 from grid import GridError, read_grid
+from page_text import write_page
+
+from voiceprivacy.errors import VoicePrivacyError
 
 ROOT = Path(__file__).resolve().parents[1]
-EXECUTED = Path("book", "_executed")
+EXECUTED, GENERATED = Path("book", "_executed"), Path("book", "_generated")
 
 
 class BookError(RuntimeError):
@@ -79,6 +84,13 @@ def place_executed(root: Path, names: list[str], profile: str) -> None:
             shutil.copyfile(source, copy)
 
 
+def write_generated(root: Path, names: list[str], profile: str) -> None:
+    """Write the pages that are made from a profile's results and executed notebooks."""
+    made, target = root / "build" / profile, root / GENERATED
+    write_page(target / "scoreboard.md", scoreboard.page(made / "results", names, profile))
+    write_page(target / "status.md", run_status.page(made / "notebooks", names, profile))
+
+
 def build(root: Path) -> None:
     """Run Jupyter Book; warnings and missing references are errors."""
     command = [str(Path(sys.executable).parent / "jupyter-book"), "build"]
@@ -109,6 +121,7 @@ def make_book(root: Path, profile: str) -> Path:
     names = [run.name for run in read_grid(root / "config" / "profiles.yaml", profile)]
     listed = list(pages(yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))))
     place_executed(root, names, profile)
+    write_generated(root, names, profile)
     check_pages(root, listed)
     build(root)
     return check_built(root, listed)
@@ -117,6 +130,6 @@ def make_book(root: Path, profile: str) -> Path:
 if __name__ == "__main__":
     try:
         index = make_book(ROOT, sys.argv[1])
-    except (BookError, GridError) as error:
+    except (BookError, GridError, VoicePrivacyError) as error:
         sys.exit(f"Error: {error}")
     print(f"The book ({sys.argv[1]} profile) is ready. Open in a browser:\n{index}")
