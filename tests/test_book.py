@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from html import unescape
 from pathlib import Path
 
 import nbformat
@@ -35,14 +36,16 @@ DELIVERY_NETWORKS = ("cdn.jsdelivr", "cdnjs.", "unpkg.com", "googleapis", "gstat
 
 
 def executed_notebook():
-    """What papermill leaves behind: a notebook with a figure, a table and a formula."""
+    """What papermill leaves behind: a notebook with parameters, a figure and a formula."""
     figure = new_output("display_data", {"image/png": PNG, "text/plain": "<Figure>"})
     cells = [
         new_markdown_cell("# Isolation\n\nBlocks of $N$ speakers: $(1 - 1/N)^{N-1}$."),
+        new_code_cell("n: int = 9  # how many", metadata={"tags": ["parameters"]}),
         new_code_cell("plot()", outputs=[figure], execution_count=1),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    given = {"parameters": {"n": 4}, "duration": 2.0, "start_time": "2026-12-01T05:21:01"}
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel, "papermill": given})
 
 
 PNG = (
@@ -138,6 +141,24 @@ def test_a_clone_from_elsewhere_has_no_dead_buttons(small_book, tmp_path):
     text = make_book(root, "smoke").parent.joinpath("book", "intro.html").read_text()
     assert "github.com" not in text
     assert "mybinder" not in text
+
+
+def test_an_executed_notebooks_page_ends_with_how_to_run_it_again(small_book):
+    text = (small_book / "_build/html/book/_executed/si_small.html").read_text()
+    section = text[text.index("<details") :]
+    plain = unescape(re.sub(r"<[^>]+>", "", section))
+    assert "Run it again" in plain
+    assert "voiceprivacy run si_small -p n 4" in plain
+    assert "papermill notebooks/si_small.ipynb out.ipynb -y '{n: 4}'" in plain
+    assert re.search(r"n\s+int\s+9\s+4\s+how many", plain)
+    assert "<details" not in (small_book / "_build/html/book/intro.html").read_text()
+
+
+def test_binder_opens_a_file_that_exists(small_book):
+    text = (small_book / "_build/html/book/_executed/si_small.html").read_text()
+    opened = re.findall(r"mybinder\.org/v2/gh/ours/vp/main\?urlpath=lab/tree/([^\"&]+)", text)
+    assert len(opened) == 2  # the rocket, and the section at the end
+    assert all((small_book / path).is_file() for path in opened)
 
 
 def test_the_scoreboard_is_built_and_links_to_the_page_of_each_number(small_book):
