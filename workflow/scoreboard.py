@@ -130,7 +130,7 @@ def _items(reports: pd.DataFrame) -> str:
         for row in group.to_dict("records"):
             rows.append([*head, *_ours(row)])
             head = ["", ""]
-    return table(["printed", "paper", "ours", "evidence", "verdict", "page"], rows)
+    return table(["what", "paper", "ours", "evidence", "verdict", "page"], rows)
 
 
 def _printed(row: pd.Series, remark: str) -> list[str]:
