@@ -39,7 +39,7 @@ the book is built. What the labels and verdicts mean, and how they mislead, is i
 
 A number that several pages report has a line for each. It counts as *differs* if one page says so,
 else as *matches*, else as *stand-in data*. Of V25 the text was not at hand: its numbers here are
-those that others quote from it, and the curves of its figure, which its authors released.
+the sizes of its Table 1, what others quote from Sec. 5, and the released curves of its figure.
 """
 CURVES = """\
 ## V25, Figure 1: curves

@@ -109,15 +109,12 @@ def compare_sizes(found: pd.DataFrame, *, evidence: str) -> pd.DataFrame:
     >>> table.loc[[4, 9], ["about", "paper", "verdict"]].values.tolist()
     [['A: hours', '323', 'matches'], ['B: hours', '1,409', 'differs']]
     """
-    checked_evidence(evidence)
-    rows = []
-    for (subset, quantity), value in PUBLISHED.stack().items():
-        half = 0.5 if quantity == "hours" else 0.0
-        printed = {"item": f"{subset}_{quantity}", "kind": "number", "printed": f"{value:,.0f}"}
-        printed |= {"value": value, "low": value - half, "high": value + half}
-        printed |= {"paper": "V25", "locator": "Table 1", "about": f"{subset}: {quantity}"}
-        rows.append(_row(pd.Series(printed), float(found.loc[subset, quantity]), evidence, ""))
-    return pd.DataFrame(rows, columns=COLUMNS).astype(dict.fromkeys(NUMBERS, float))
+    values = {
+        f"{subset}_{quantity}": float(found.loc[subset, quantity])
+        for subset in PUBLISHED.index
+        for quantity in PUBLISHED.columns
+    }
+    return compare(values, evidence=evidence, paper="V25")
 
 
 def _row(printed: pd.Series, found: Value | Terms, evidence: str, remark: str) -> dict[str, object]:

@@ -44,8 +44,8 @@ def published(paper: str | None = None) -> pd.DataFrame:
         between " < "), ``locator``, ``note``, and what the item is about: for SI ``attacker``,
         ``level``, ``conversation_length``, ``n_speakers``, ``quantity`` (named like the columns of
         an isolation summary), for SRC ``system``, ``attacker``, ``subset``, ``gender``, for V25
-        ``attacker``, ``conversation_length``, ``n_speakers``, ``quantity``; last ``about``, the
-        same in words.
+        ``attacker``, ``conversation_length``, ``n_speakers``, ``subset``, ``quantity``; last
+        ``about``, the same in words.
 
     Raises
     ------
@@ -58,8 +58,8 @@ def published(paper: str | None = None) -> pd.DataFrame:
     digit on either side, a word ("sixfold") for half a unit of its leading digit. A count is
     exact. 94-95 % stands for [.935, .955].
 
-    Of V25 these are the numbers that its text is known to quote, not all that it prints: the
-    paper itself was not at hand, and ``note`` says where each comes from.
+    Of V25 these are the sizes in its Table 1 and the numbers that its Sec. 5 is known to quote, not
+    all that it prints: its text was not at hand, and ``note`` says where each comes from.
 
     Examples
     --------

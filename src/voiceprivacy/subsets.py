@@ -16,16 +16,14 @@ import pandas as pd
 from voiceprivacy.corpora import READ, REPORT_COLUMNS, Corpus
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.files import written_whole
+from voiceprivacy.published import published
 
-PUBLISHED = pd.DataFrame(
-    {
-        "speakers": [22_024, 4_949],
-        "women": [5_601, 1_354],
-        "men": [16_423, 3_595],
-        "utterances": [234_945, 996_971],
-        "hours": [323.0, 1_409.0],
-    },
-    index=pd.Index(["A", "B"], name="subset"),
+QUANTITIES = ["speakers", "women", "men", "utterances", "hours"]
+PUBLISHED = (
+    published("V25")
+    .query("locator == 'Table 1'")
+    .pivot(index="subset", columns="quantity", values="value")[QUANTITIES]
+    .rename_axis(columns=None)
 )
 """Sizes in "Legally validated evaluation framework for voice anonymization", Table 1."""
 

@@ -140,10 +140,11 @@ def printed_numbers(panels: pd.DataFrame) -> dict[str, Value]:
     Returns
     -------
     dict
-        From item of ``published("V25")`` to (value, low, high), at the nearest N within 2 %, or
-        to `NotRun`.
+        From item of ``published("V25")``, Sec. 5, to (value, low, high), at the nearest N within
+        2 %, or to `NotRun`.
     """
-    return {row.item: _printed_number(row, panels) for row in published("V25").itertuples()}
+    text = published("V25").query("locator == 'Sec. 5'")
+    return {row.item: _printed_number(row, panels) for row in text.itertuples()}
 
 
 def _printed_number(printed, panels: pd.DataFrame) -> Value:
