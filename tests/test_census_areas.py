@@ -500,7 +500,7 @@ class TestCommand:
 
     def test_show_reports_bad_input_in_one_line(self, tmp_path):
         result = CliRunner().invoke(main, ["census", "show", str(tmp_path)])
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert result.output.startswith("Error: ")
         assert len(result.output.strip().splitlines()) == 1
 

@@ -254,7 +254,7 @@ def test_command(server, tmp_path):
 
 def test_command_refuses_scotland_in_one_line(tmp_path):
     result = CliRunner().invoke(main, ["census", "fetch", "S12000036", "--out", str(tmp_path)])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.output.startswith("Error: 'S12000036' is no district of England or Wales")
 
 

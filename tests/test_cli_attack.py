@@ -80,7 +80,7 @@ def test_a_finished_attack_is_kept_unless_told_otherwise(tree, tmp_path):
     assert first.exit_code == 0, first.output
     kept = (tmp_path / "attack.json").read_bytes()
     run = attack(tree, tmp_path, "--seed", "2")
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "attack.json is already there" in run.stderr
     assert (tmp_path / "attack.json").read_bytes() == kept
     run = attack(tree, tmp_path, "--seed", "2", "--overwrite")
@@ -92,7 +92,7 @@ def test_a_finished_attack_is_kept_until_another_takes_its_place(tree, tmp_path,
     assert attack(tree, tmp_path, "--seed", "1").exit_code == 0
     kept = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     again = ["--seed", "2", "--overwrite"]
-    assert attack(tree, tmp_path, *again, "--trials", "nowhere").exit_code == 1
+    assert attack(tree, tmp_path, *again, "--trials", "nowhere").exit_code == 2
     calls = interrupt(monkeypatch, 3)
     assert attack(tree, tmp_path, *again).exit_code == 130
     assert {path: path.read_bytes() for path in kept} == kept
@@ -121,7 +121,7 @@ def test_trials_that_cannot_be_scored_are_refused_before_training(tree, tmp_path
     with path.open("a") as file:
         file.write(row.format(speaker=speaker, utterance=utterance) + "\n")
     run = attack(copy, tmp_path / "out")
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert message in run.stderr
     assert not (tmp_path / "out").exists()
 
@@ -129,7 +129,7 @@ def test_trials_that_cannot_be_scored_are_refused_before_training(tree, tmp_path
 def test_a_speaker_without_gender_is_told_before_training(tree, tmp_path):
     (tmp_path / "people.csv").write_text("speaker,gender\n3000,f\n")
     run = attack(tree, tmp_path / "out", "--genders", str(tmp_path / "people.csv"))
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "have no gender female or male" in run.stderr
     assert not (tmp_path / "out").exists()
 
@@ -170,7 +170,7 @@ def silenced(tree, tmp_path):
 def test_a_trial_without_sound_is_refused_before_training(tree, tmp_path):
     copy, utterance = silenced(tree, tmp_path)
     run = attack(copy, tmp_path / "out")
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert f"1 utterances cannot be scored: '{utterance} (silent)'" in run.stderr
     assert "--missing drop" in run.stderr
     assert not (tmp_path / "out").exists()
@@ -192,13 +192,13 @@ def test_a_folder_of_other_things_is_left_alone(tree, tmp_path):
     (tmp_path / "thesis.tex").touch()
     for options in ([], ["--overwrite"]):
         run = attack(tree, tmp_path, *options)
-        assert run.exit_code == 1
+        assert run.exit_code == 2
         assert "holds other files ('thesis.tex'); name a new --out" in run.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     (tmp_path / "attacker").mkdir()
     (tmp_path / "attacker" / "notes.txt").touch()
     run = attack(tree, tmp_path, "--overwrite")
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "holds other files ('attacker', 'thesis.tex')" in run.stderr
     assert (tmp_path / "attacker" / "notes.txt").exists()
 
@@ -206,7 +206,7 @@ def test_a_folder_of_other_things_is_left_alone(tree, tmp_path):
 def test_a_table_without_speakers_is_told(tree, tmp_path):
     (tmp_path / "people.csv").write_text("who,gender\n3000,f\n")
     run = attack(tree, tmp_path / "out", "--genders", str(tmp_path / "people.csv"))
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "has no column 'speaker'; its columns are 'who', 'gender'" in run.stderr
     assert "constraints" not in run.stderr
 
@@ -251,7 +251,7 @@ def test_genders_come_from_a_table_where_there_are_no_kaldi_files(tree, tmp_path
     for path in copy.glob("*/spk2gender"):
         path.unlink()
     run = attack(copy, tmp_path / "out")
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "tell no genders; give --genders" in run.stderr
     people = [f"{3000 + 500 * side + k},{'fm'[side]}" for side in (0, 1) for k in range(3)]
     (tmp_path / "people.csv").write_text("\n".join(["speaker,gender", *people]))
@@ -264,7 +264,7 @@ def test_an_attacker_that_knows_the_speakers_is_remarked(tree, tmp_path):
     enrol, trials = str(tree / "libri_test_enrolls_T8-5"), str(tree / "libri_test_trials_f_T8-5")
     common = ["--settings", str(tree / "tiny.yaml"), "--out", str(tmp_path)]
     run = CliRunner().invoke(main, ["attack", enrol, "--enrol", own, "--trials", trials, *common])
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert "Mind: 2 speakers to be told apart are also trained on: '3000', '3001'" in run.stderr
 
 
@@ -280,7 +280,7 @@ def test_an_attacker_that_knows_the_speakers_is_remarked(tree, tmp_path):
 )
 def test_what_is_wrong_is_told_without_a_traceback(tree, tmp_path, options, message):
     run = attack(tree, tmp_path / "out", *options)
-    assert run.exit_code == 1
+    assert run.exit_code == 2
     assert message in run.stderr
     assert "Traceback" not in run.output + run.stderr
     assert not (tmp_path / "out" / "attack.json").exists()

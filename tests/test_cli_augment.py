@@ -130,7 +130,7 @@ def test_a_corrupt_file_is_listed_and_fails_the_command_after_the_rest_is_done(f
     bad = root / "in" / "s1" / "u01.flac"
     bad.write_bytes(bad.read_bytes()[:100] + b"\0" * 500)
     done = run(root, "--strategy", "rr")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert f"left out: '{bad}: unreadable'. The others are done" in done.stderr
     assert "Traceback" not in done.output
     skipped = pd.read_csv(root / "out" / "skipped.csv")
@@ -165,7 +165,7 @@ def test_the_folder_itself_is_refused_before_anybody_listens(folder, whisper, mo
     before = bytes_below(root)
     files = [str(root / "in"), str(root / out), "--strategy", "rr"]
     done = CliRunner().invoke(main, ["augment", *files])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "lies in IN" in done.stderr
     assert bytes_below(root) == before
 
@@ -182,6 +182,6 @@ def test_the_folder_itself_is_refused_before_anybody_listens(folder, whisper, mo
 )
 def test_bad_options(folder, options, message):
     done = run(folder[0], *options)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert message in done.stderr
     assert not (folder[0] / "out").exists()

@@ -181,7 +181,7 @@ def test_one_system_that_cannot_be_read_does_not_hide_the_others(challenges, tmp
     for path in (tree / "data").glob("libri_dev_enrolls"):
         shutil.rmtree(path)
     done = check(tree)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "is a VoicePrivacy Challenge tree, but nothing of it can be read: " in done.output
 
 
@@ -215,9 +215,9 @@ def test_common_voice_is_known_by_its_clips_and_tables(folder, monkeypatch):
 
 def test_what_is_no_folder_of_speech_is_told(tmp_path):
     done = check(tmp_path / "none")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "none: no such folder of speech" in done.output
     done = check(tmp_path)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no usable speech" in done.output
     assert "Traceback" not in done.output

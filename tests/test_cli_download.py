@@ -47,7 +47,7 @@ def test_subsets_that_are_none(server, tmp_path, words):
 def test_faults_are_one_line(server, tmp_path):
     server.faults = [Fault(status=404)]
     done = run(server, tmp_path, "dev-clean")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert done.output.splitlines()[-1].startswith(f"Error: {server.url}/r/12/dev-clean.tar.gz was")
     assert "Traceback" not in done.output
 

@@ -60,7 +60,7 @@ def test_convert_replaces_nothing_unless_told(pool, tmp_path, name, taken):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / taken).write_text("mine")
     result = run("convert", pool, tmp_path / "out" / name)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert f"{taken}' would be replaced; choose another OUT, or --overwrite" in result.output
     assert (tmp_path / "out" / taken).read_text() == "mine"
     assert run("convert", pool, tmp_path / "out" / name, "--overwrite").exit_code == 0
@@ -87,7 +87,7 @@ def test_speakers_come_from_a_named_table_and_may_be_shortened(pool, tmp_path):
 )
 def test_bad_input_ends_in_one_message(pool, tmp_path, arguments, message):
     result = run(*(a.format(pool=pool, folder=tmp_path) for a in arguments))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.output.startswith("Error: ")
     assert message in result.output
     assert result.output.count("\n") == 1

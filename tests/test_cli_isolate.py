@@ -45,7 +45,7 @@ def test_results_are_not_overwritten_unasked(folder):
     assert run(folder, "--draws", "1", "--splits", "1").exit_code == 0
     before = (folder / "out" / "isolation.csv").read_text()
     again = run(folder, "--draws", "1", "--splits", "2")
-    assert again.exit_code == 1
+    assert again.exit_code == 2
     assert "isolation.csv is already there" in again.output
     assert (folder / "out" / "isolation.csv").read_text() == before
     assert run(folder, "--draws", "1", "--splits", "2", "--overwrite").exit_code == 0
@@ -69,7 +69,7 @@ def test_bad_requests_end_in_one_line(folder, options, message):
     geography(40)[:10].rename_axis("speaker").to_csv(folder / "few.csv")
     options = [str(folder / o) if o.endswith((".csv", ".")) else o for o in options]
     done = run(folder, *options)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
 

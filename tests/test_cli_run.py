@@ -77,7 +77,7 @@ def test_help_parameters_shows_kind_default_and_comment(shipped):
 )
 def test_bad_input_is_one_message_and_nothing_is_made(shipped, tmp_path, arguments, message):
     result = run(*arguments)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.output
     assert len(result.output.splitlines()) == 1
     assert list((tmp_path / "work").iterdir()) == []

@@ -66,7 +66,7 @@ def test_files_left_out_end_in_an_error_after_the_others_are_done(folder, halves
     (folder / "in" / "s1" / "empty.wav").touch()
     (folder / "in" / "s1" / "other.opus").touch()
     done = run(folder, "--recogniser", "pocketsphinx")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "not all of the speech was segmented; left out:" in done.stderr
     assert f"details are in {folder / 'words_skipped.csv'}" in done.stderr
     skipped = pd.read_csv(folder / "words_skipped.csv")
@@ -84,7 +84,7 @@ def test_files_that_a_recogniser_fails_on_are_left_out(folder, monkeypatch):
 
     monkeypatch.setattr(cli, "PocketSphinxRecogniser", lambda transcripts: Choosy())
     done = run(folder, "--recogniser", "pocketsphinx")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     (row,) = pd.read_csv(folder / "words_skipped.csv").itertuples()
     assert (row.utterance, row.reason) == ("u1", "failed")
     assert row.path == str(folder / "in" / "s1" / "u1.wav")
@@ -93,7 +93,7 @@ def test_files_that_a_recogniser_fails_on_are_left_out(folder, monkeypatch):
 def test_transcripts_of_other_speech_are_refused_at_once(folder, halves):
     (folder / "text").write_text("x1 HELLO\n")
     done = run(folder, "--recogniser", "pocketsphinx", "--transcripts", str(folder / "text"))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "no utterance of the speech: it has 'x1', the speech 'quiet', 'u0'" in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["in", "text"]
 
@@ -109,10 +109,10 @@ def test_what_a_kaldi_directory_lacks_is_left_out_on_request(folder, halves):
     (folder / "in" / "wav.scp").write_text(f"k1 {folder / 'in' / 's1' / 'u1.wav'}\n")
     (folder / "in" / "utt2spk").write_text("k1 s1\nk2 s2\n")
     done = run(folder, "--recogniser", "pocketsphinx")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "or leave out what is not whole (missing: drop)" in done.stderr
     done = run(folder, "--recogniser", "pocketsphinx", "--missing", "drop")
-    assert done.exit_code == 1  # the words of the others are there
+    assert done.exit_code == 2  # the words of the others are there
     assert pd.read_csv(folder / "words.csv")["utterance_id"].tolist() == ["k1"]
     assert pd.read_csv(folder / "words_skipped.csv")["utterance"].tolist() == ["k2"]
 
@@ -129,7 +129,7 @@ def test_a_kaldi_directory_without_a_list_of_sounds_is_read(folder, halves):
 def test_results_are_not_overwritten_unasked(folder, halves):
     (folder / "words.csv").write_text("mine")
     done = run(folder, "--recogniser", "pocketsphinx")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "words.csv is already there" in done.output
     assert (folder / "words.csv").read_text() == "mine"
     assert run(folder, "--recogniser", "pocketsphinx", "--overwrite").exit_code == 0
@@ -187,7 +187,7 @@ def test_bad_requests_are_one_message(folder, monkeypatch, options, message):
     pytest.importorskip("faster_whisper", reason="the words extra is not installed")
     monkeypatch.chdir(folder)
     done = run(folder, *options)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert message in done.output
     assert "Traceback" not in done.output
     assert not (folder / "words.csv").exists()
@@ -197,7 +197,7 @@ def test_a_missing_recogniser_is_told_before_any_sound_is_read(folder, monkeypat
     monkeypatch.setitem(sys.modules, "faster_whisper", None)
     monkeypatch.setattr(cli, "read_speech", None)
     done = run(folder)
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert 'pip install "voiceprivacy[words]"' in done.output
     assert "pocketsphinx" in done.output
 
@@ -221,6 +221,6 @@ def test_a_recogniser_that_fails_everywhere_leaves_no_table(folder, monkeypatch)
 
     monkeypatch.setattr(cli, "PocketSphinxRecogniser", lambda transcripts: Failing())
     done = run(folder, "--recogniser", "pocketsphinx")
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "halves failed on all 3 utterances" in done.output
     assert not (folder / "words.csv").exists()

@@ -136,11 +136,11 @@ def test_the_command_evaluates_and_keeps(tmp_path):
     assert "linkability" in done.output
     assert (tmp_path / "out" / "results.csv").exists()
     again = CliRunner().invoke(main, arguments)
-    assert again.exit_code == 1
+    assert again.exit_code == 2
     assert "is already there" in again.output
     assert CliRunner().invoke(main, [*arguments, "--overwrite"]).exit_code == 0
     config.write_text("evaluation: {num_run: 1}\n")
     wrong = CliRunner().invoke(main, [*arguments, "--overwrite"])
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
     assert "line 1: no setting evaluation.num_run" in wrong.output
     assert "Traceback" not in wrong.output

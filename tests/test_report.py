@@ -211,14 +211,14 @@ def test_the_command_writes_a_page_and_keeps_it(tmp_path):
     assert done.exit_code == 0, done.output
     assert "Evidence: simulated embeddings" in Page(out.read_text()).text
     again = CliRunner().invoke(main, arguments)
-    assert again.exit_code == 1
+    assert again.exit_code == 2
     assert "is already there" in again.output
     assert CliRunner().invoke(main, [*arguments, "--overwrite"]).exit_code == 0
     own = [*arguments[:3], "--out", str(example.pool), "--overwrite"]
     assert "read for the report" in CliRunner().invoke(main, own).output
     assert example.pool.stat().st_size > 10_000
     folder = CliRunner().invoke(main, ["report", str(tmp_path), "--out", str(tmp_path / "x.html")])
-    assert folder.exit_code == 1
+    assert folder.exit_code == 2
     assert "expected a folder with one file pool.* and one enrolment.*" in folder.output
 
 

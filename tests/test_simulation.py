@@ -262,7 +262,7 @@ def test_command_line_keeps_what_is_there(run, tmp_path):
     assert run().exit_code == 0
     before = (tmp_path / "out/pool.npz").read_bytes()
     refused = run("--seed", "1")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert "pool.npz" in refused.output
     assert "--overwrite" in refused.output
     assert (tmp_path / "out/pool.npz").read_bytes() == before
@@ -272,6 +272,6 @@ def test_command_line_keeps_what_is_there(run, tmp_path):
 
 def test_command_line_names_the_attackers(run):
     result = run("--attacker", "lazy")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "'si_semi_informed'" in result.output
     assert "Traceback" not in result.output

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 class VoicePrivacyError(ValueError):
     """Bad input. The message says what is wrong, where, what was expected and what to do.
 
-    The command line prints the message without a traceback and exits with status 1.
+    The command line prints the message without a traceback and exits with status 2.
     """
 
 

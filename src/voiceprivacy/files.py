@@ -1,10 +1,13 @@
 """Files written whole: a reader never sees half of one, and an interrupted run loses none."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @contextmanager
@@ -32,6 +35,11 @@ def written_whole(path: str | os.PathLike) -> Iterator[Path]:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
+    except OSError as error:
+        # Name the file that was asked for. A full disk names none, and the temporary file is ours.
+        if error.filename in (None, name) and error.errno in (*FULL, errno.EACCES):
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

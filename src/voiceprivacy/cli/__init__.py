@@ -1,12 +1,11 @@
 """The command line: `voiceprivacy COMMAND`. One module a command, imported when it is called."""
 
 import importlib
-import sys
 
 import click
 
 from voiceprivacy import __version__
-from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.cli._ending import end, interrupted
 
 COMMANDS = (
     "anonymize",
@@ -27,7 +26,7 @@ COMMANDS = (
 
 
 class _Commands(click.Group):
-    """Finds each command in the module of its name, and reports bad input without a traceback."""
+    """Finds each command in the module of its name, and ends every error with one message."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -40,20 +39,20 @@ class _Commands(click.Group):
     def invoke(self, context: click.Context):
         try:
             return super().invoke(context)
-        except VoicePrivacyError as error:
-            click.echo(f"Error: {error}", err=True)
-            sys.exit(1)
-        except OSError as error:
-            click.echo(f"Error: {error.strerror or error}: {error.filename or 'a file'}", err=True)
-            sys.exit(1)
+        except (click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # click's own ways to end; a reader such as `head` may leave before the end
         except KeyboardInterrupt:
-            click.echo(
-                "Interrupted. What was finished is kept; run the same command again.", err=True
-            )
-            sys.exit(130)
+            interrupted()
+        except Exception as error:
+            end(error, context.params["debug"])
 
 
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="voiceprivacy")
-def main() -> None:
-    """Measure how far anonymized speech still singles people out."""
+@click.option("--debug", is_flag=True, help="Show the traceback of an error: --debug COMMAND.")
+def main(debug: bool) -> None:
+    """Measure how far anonymized speech still singles people out.
+
+    Ends with status 0 if all went well, 2 if something is to be mended by you (one message says
+    what), 1 if the program itself is at fault, 130 if interrupted.
+    """

@@ -9,7 +9,7 @@ import pandas as pd
 from voiceprivacy._audio import audio_packages, low_rate
 from voiceprivacy._corpus_kinds import Found, recognised
 from voiceprivacy.corpora import LOW_RATE, REPORT_COLUMNS, Corpus, checked
-from voiceprivacy.errors import VoicePrivacyError, listed
+from voiceprivacy.errors import listed
 from voiceprivacy.files import written_whole
 
 LOOKED_AT = 100
@@ -125,5 +125,6 @@ def _tell(problems: pd.DataFrame, report: Path | None) -> None:
     lost = int((problems["use"] == "no").sum())
     if lost:
         more = f"{report} lists all" if report else "--report FILE.csv lists all"
-        raise VoicePrivacyError(f"{lost:,} of what is there cannot be used; {more}.")
+        # Problems found are an answer, so the status is not that of wrong input.
+        raise click.ClickException(f"{lost:,} of what is there cannot be used; {more}.")
     click.echo("All of it can be used.")
