@@ -36,12 +36,24 @@ def written_whole(path: str | os.PathLike) -> Iterator[Path]:
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
-        # Name the file that was asked for. A full disk names none, and the temporary file is ours.
-        if error.filename in (None, name) and error.errno in (*FULL, errno.EACCES):
+        # Name the file that was asked for: a full disk names none, and the temporary file is ours.
+        if error.filename == name or (error.filename is None and error.errno in FULL):
             error.filename = str(path)
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def refuse_unwritable(path: str | os.PathLike) -> None:
+    """Raise now, before long work, the `OSError` of a file that cannot be made at `path`.
+
+    Missing parent folders are made.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=path.parent).close()
 
 
 def _umask() -> int:

@@ -110,6 +110,8 @@ def _execute(notebook: Path, partial: Path, values: dict[str, Any], progress: bo
                 kernel_name="python3",
                 language="python",
                 progress_bar=progress,
+                # An interrupted kernel would show the traceback of its own end.
+                extra_arguments=["--log-level=CRITICAL"],
                 **options,
             )
     except NoSuchKernel:

@@ -10,7 +10,7 @@ from voiceprivacy._audio import audio_packages, low_rate
 from voiceprivacy._corpus_kinds import Found, recognised
 from voiceprivacy.corpora import LOW_RATE, REPORT_COLUMNS, Corpus, checked
 from voiceprivacy.errors import listed
-from voiceprivacy.files import written_whole
+from voiceprivacy.files import refuse_unwritable, written_whole
 
 LOOKED_AT = 100
 
@@ -38,6 +38,8 @@ def check(path: Path, durations: bool, decode: bool, report: Path | None) -> Non
       voiceprivacy corpus check LibriSpeech --durations --report problems.csv
     """
     found = recognised(path)
+    if report is not None:
+        refuse_unwritable(report)
     rows, problems = [], [_failed(found)]
     for name, corpus in found.corpora.items():
         if decode:

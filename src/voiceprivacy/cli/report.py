@@ -7,6 +7,7 @@ import click
 from voiceprivacy.cli._options import list_of, n_or_all
 from voiceprivacy.embeddings import Embeddings, read_embeddings
 from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.files import refuse_unwritable
 from voiceprivacy.granularity import Tolerance
 from voiceprivacy.report import examine, write_report
 from voiceprivacy.side_information import read_side_information
@@ -54,7 +55,9 @@ def command(pool, enrolment, out, table, columns, speaker_column, tolerated_cont
         raise VoicePrivacyError("--columns needs --side-information, the table they stand in.")
     tolerance = Tolerance(tolerated_contribution, smallest_block, tolerated_share)
     known = read_side_information(table, columns, speaker_column) if table else None
-    findings = examine(*_read(pool, enrolment), known, tolerance=tolerance, progress=True, **asked)
+    voices = _read(pool, enrolment)
+    refuse_unwritable(out)
+    findings = examine(*voices, known, tolerance=tolerance, progress=True, **asked)
     write_report(findings, out)
     click.echo(f"Report: {out.resolve()}")
 
