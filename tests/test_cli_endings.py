@@ -113,11 +113,11 @@ def test_an_output_where_nothing_can_be_written(name, inputs, unwritable):
 
 @pytest.fixture
 def full_disk():
-    """Let no file grow, as on a full disk, for whichever library writes it."""
+    """Let no file grow beyond a size, as on a full disk, for whichever library writes it."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-    def within(call, *arguments):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    def within(size, call, *arguments):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
         try:
             return call(*arguments)
         finally:
@@ -128,10 +128,18 @@ def full_disk():
 
 @pytest.mark.parametrize("name", WRITING)
 def test_a_full_disk(name, inputs, tmp_path, full_disk):
-    done = full_disk(invoke, line(name, inputs, tmp_path / "out"))
+    done = full_disk(0, invoke, line(name, inputs, tmp_path / "out"))
     assert_told(done)
     assert not [p for p in tmp_path.rglob(".*") if p.is_file()]
     assert list(tmp_path.glob("out.ipynb")) == []
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_disk_that_becomes_full(name, inputs, tmp_path, full_disk):
+    """Small files are written, and then a large one is not: sound, weights, a figure."""
+    done = full_disk(3000, invoke, line(name, inputs, tmp_path / "out"))
+    if done.exit_code != 0:
+        assert_told(done)
 
 
 @pytest.mark.parametrize("name", [name for name in WRITING if "overwrite" in options(name)])
@@ -142,7 +150,7 @@ def test_earlier_results_are_whole_after_a_full_disk(name, inputs, tmp_path, ful
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     # What an evaluation worked with is made anew; its results are what has to stay.
     made = {path: path.read_bytes() for path in files if "evaluation_work" not in path.parts}
-    assert_told(full_disk(invoke, [*arguments, "--overwrite"]))
+    assert_told(full_disk(0, invoke, [*arguments, "--overwrite"]))
     assert {path: path.read_bytes() for path in made} == made
 
 

@@ -28,20 +28,46 @@ def written_whole(path: str | os.PathLike) -> Iterator[Path]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = None
     try:
+        temporary = _new_beside(path)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
     except OSError as error:
-        # Name the file that was asked for: a full disk names none, and the temporary file is ours.
-        if error.filename == name or (error.filename is None and error.errno in FULL):
+        if _is_ours(error, path):
             error.filename = str(path)
         raise
+    except RuntimeError:
+        # Libraries that write sound and weights say no more than that when the disk is full.
+        _refuse_full(temporary, path)
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _new_beside(path: Path) -> Path:
+    """An empty file with a name of its own."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    return Path(name)
+
+
+def _is_ours(error: OSError, path: Path) -> bool:
+    """Whether it is about the temporary file, or names none as that of a full disk does."""
+    if error.filename is None:
+        return error.errno in FULL
+    return Path(os.fsdecode(error.filename)).name.startswith(f".{path.name}.")
+
+
+def _refuse_full(temporary: Path, path: Path) -> None:
+    """Raise the system's own error if the file cannot grow."""
+    try:
+        with open(temporary, "ab") as file:
+            file.write(bytes(1 << 16))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def refuse_unwritable(path: str | os.PathLike) -> None:
