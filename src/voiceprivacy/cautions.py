@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
+from voiceprivacy.census.ages import AGES
 from voiceprivacy.errors import listed
 from voiceprivacy.isolation import Isolation
 
@@ -37,6 +39,34 @@ def cautions(isolation: Isolation) -> list[str]:
     'There are only 3 targets: intervals are wide, and targets unlike them are not spoken for.'
     """
     return [*_missing(isolation), *_calibration(isolation), *_sets(isolation), *_alone(isolation)]
+
+
+def about_ages(table: pd.DataFrame) -> list[str]:
+    """Return what the age words in a table's columns stand for, a sentence a column of them.
+
+    Parameters
+    ----------
+    table
+        Side information or speakers, one row a speaker; columns of anything else are passed over.
+
+    Examples
+    --------
+    >>> about_ages(pd.DataFrame({"age": ["fourties", "teens", ""], "town": ["x", "y", "z"]}))
+    ["Years in 'age': teens are 16 to 19, forties are 40 to 49."]
+    """
+    return [
+        f"Years in {str(column)!r}: "
+        + ", ".join(f"{word} are {years}" for word, years in AGES.items() if word in words)
+        + "."
+        for column in table
+        if (words := _ages(table[column])) and words <= set(AGES)
+    ]
+
+
+def _ages(values: pd.Series) -> set[str]:
+    """The words of a column, spelt as ours."""
+    words = values.dropna().astype(str).str.strip().str.lower().replace("fourties", "forties")
+    return set(words) - {"", "unknown"}
 
 
 def _missing(isolation: Isolation) -> Iterator[str]:

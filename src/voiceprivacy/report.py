@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy import __version__
-from voiceprivacy.cautions import cautions
+from voiceprivacy.cautions import about_ages, cautions
 from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
@@ -111,13 +111,15 @@ def examine(
         targets=targets, draws=draws, splits=splits, missing=missing, seed=seed,
         progress=progress,
     )  # fmt: skip
-    metrics, remarks = [singling_out_rows(isolation)], []
+    metrics = [singling_out_rows(isolation)]
+    remarks = [] if side_information is None else about_ages(side_information)
     try:
-        linked, remarks = measure(
+        linked, more = measure(
             pool, enrolment, lengths=[length], sizes=[s for s in sizes if s > 1], draws=draws,
             singling_out=False, seed=seed, progress=progress,
         )  # fmt: skip
         metrics.append(linked)
+        remarks += more
     except VoicePrivacyError as error:  # isolation can be told nevertheless
         remarks.append(str(error))
     parameters = {

@@ -6,6 +6,7 @@ import click
 import pandas as pd
 
 from voiceprivacy.assignment import CONSTRAINTS, assign
+from voiceprivacy.cautions import about_ages
 from voiceprivacy.census import default_output_areas, read_output_areas
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.fidelity import fidelity
@@ -70,6 +71,8 @@ def command(speakers, out, folder, district, constraints, households, seed, over
     table = assign(who, areas, constraints=constraints, households=households, seed=seed)
     write_geolocation(table, out, overwrite=overwrite)
     click.echo(_summary(table, who))
+    for remark in about_ages(who[["age"]]):
+        click.echo(remark)
     click.echo(fidelity(table, areas, who).to_string(index=False, na_rep="", float_format="%.4g"))
     click.echo(areas.provenance)
     click.echo(f"Assignment: {out.resolve()}")

@@ -8,11 +8,11 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from voiceprivacy.cautions import cautions
+from voiceprivacy.cautions import about_ages, cautions
 from voiceprivacy.cli._options import list_of, n_or_all
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
 from voiceprivacy.embeddings import read_embeddings
-from voiceprivacy.errors import VoicePrivacyError
+from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.evidence import named_evidence
 from voiceprivacy.files import written_whole
 from voiceprivacy.isolation import Isolation
@@ -86,13 +86,14 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
     if columns and not table:
         raise VoicePrivacyError("--columns needs --side-information, the table they stand in.")
     voices, known = read_embeddings(pool), read_embeddings(enrolment)
+    disclosed = read_side_information(table, columns, speaker_column) if table else None
     eligible = count_eligible(voices, protocol["min_conversations"] * length)
     isolation = isolate(
         voices,
         known,
         sizes=sizes or sorted({min(size, eligible) for size in SIZES}),
         length=length,
-        side_information=read_side_information(table, columns, speaker_column) if table else None,
+        side_information=disclosed,
         missing=missing,
         store=out / "parts",
         progress=True,
@@ -106,6 +107,8 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
         summary.to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(out / "parts")
     _report(isolation, overall)
+    for remark in [] if disclosed is None else about_ages(disclosed):
+        click.echo(remark)
     click.echo(f"Table: {results.resolve()}\nFigure: {(out / 'isolation.png').resolve()}")
 
 
@@ -139,6 +142,7 @@ def _report(isolation: Isolation, summary: pd.DataFrame) -> None:
     click.echo(
         f"{isolation.counts['eligible']:,} speakers took part; {len(isolation.targets):,} targets."
     )
+    at_chance = []
     for known, table in summary.groupby("known_fraction"):
         table = table[table["n_speakers"] == np.max(isolation.sizes)]
         click.echo(f"N = {np.max(isolation.sizes):,}, {known:.0%} disclosed:")
@@ -148,5 +152,11 @@ def _report(isolation: Isolation, summary: pd.DataFrame) -> None:
                 f"{row.observed_high:.3f}); reference {row.reference:.3f}, "
                 f"chance {row.chance:.3f}, {row.block_size:,.1f} compatible speakers"
             )
+        at_chance += table["level"][table["observed_low"] <= table["chance"]].tolist()
+    if at_chance:
+        click.echo(
+            f"Mind: inconclusive for {listed(sorted(set(at_chance)))}: isolation cannot be told "
+            "from chance there. Another attacker may do better; this is no proof of safety."
+        )
     for remark in cautions(isolation):
         click.echo(f"Mind: {remark}")
