@@ -1,15 +1,13 @@
-"""What book/bring_your_own.md names exists: options, columns, and the words of messages."""
+"""What book/bring_your_own.md names exists: options and columns."""
 
 import re
 
-import pytest
 from conftest import ROOT
 from test_cautions import evaluated
 
 from voiceprivacy.cli import embeddings, isolate
 
 TEXT = (ROOT / "book" / "bring_your_own.md").read_text(encoding="utf-8")
-SOURCE = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
 
 
 def test_every_option_exists():
@@ -25,19 +23,3 @@ def test_every_column_exists():
     columns = set(re.findall(r"`([a-z_]+)`", "\n".join(re.findall(r"^\|[^|]*", table, re.M))))
     assert {"observed", "chance", "evaluations"} < columns
     assert columns <= set(evaluated().summary().columns)
-
-
-def messages():
-    table = TEXT.split("| message | what to do |")[1]
-    return re.findall(r"^\| `([^`]*)` \|", table, re.M)
-
-
-@pytest.mark.parametrize("message", messages())
-def test_the_words_of_every_message_are_those_of_the_package(message):
-    # The parts between numbers, names and omissions; source strings are broken over lines.
-    source = re.sub(r'"\s*f?"', "", SOURCE)
-    source = source.replace("{name}", "pool").replace("{other_name}", "enrolment")
-    parts = re.split(r"…|\d+|(?<!\w)'[^']*'|[:(),.;]", message)
-    words = [part.strip() for part in parts if len(part.split()) > 2]
-    assert words
-    assert [part for part in words if part not in source] == []
