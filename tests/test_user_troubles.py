@@ -123,7 +123,8 @@ test_times_past_the_clip_are_an_error_that_names_the_option
     "nismod/ukpopulation#33": """
         test_census_codes.py::test_each_kind_is_named
         test_census_areas.py::test_areas_missing_from_one_table
-        test_census_layouts.py::test_codes_in_the_wrong_case""",
+        test_census_layouts.py::test_codes_in_the_wrong_case
+        test_user_troubles.py::test_codes_that_no_table_has_are_told_with_the_metric""",
     # incomplete downloads
     "virgesmith/UKCensusAPI#26": """
         test_census_layouts.py::test_fewer_rows_than_announced
@@ -142,7 +143,8 @@ test_times_past_the_clip_are_an_error_that_names_the_option
         test_census_areas.py::test_how_far_the_tables_differ_is_said
         test_census_areas.py::test_people_counted_as_households
         test_census_layouts.py::test_unit_line_of_the_other_unit
-        test_census_layouts.py::test_codes_of_scotland_among_others""",
+        test_census_layouts.py::test_codes_of_scotland_among_others
+        test_user_troubles.py::test_codes_that_no_table_has_are_told_with_the_metric""",
 }
 
 
@@ -263,3 +265,22 @@ def test_an_attack_at_chance_is_inconclusive(tmp_path):
     assert done.exit_code == 0, done.output
     assert "Mind: inconclusive for 'signal only'" in done.output
     assert "this is no proof of safety" in done.output
+
+
+def test_codes_that_no_table_has_are_told_with_the_metric(tmp_path):
+    """nismod/ukpopulation#33, openego/eGon-data#1530: none is dropped, none passes unseen."""
+    codes = ["E07000097", "E01003296", "e06000001 ", "X99999999", "S12000036", "N09000003"]
+    voices = corpus(40, 10)
+    places = pd.Series([*codes, *["E06000001"] * 34], index=np.unique(voices.speakers), name="LAD")
+    places.rename_axis("speaker").to_csv(tmp_path / "places.csv")
+    write_embeddings(voices, tmp_path / "pool.npz")
+    write_embeddings(corpus(40, 2, kind="b"), tmp_path / "enrolment.npz")
+    files = [str(tmp_path / name) for name in ("pool.npz", "enrolment.npz")]
+    table = ["--side-information", str(tmp_path / "places.csv"), "--columns", "LAD"]
+    done = CliRunner().invoke(main, ["isolate", *files, *table, "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "40 speakers took part" in done.output
+    assert "Mind: 6 of 40 codes in 'LAD' are none of Census 2021" in done.output
+    for told in ("abolished before the census, now E07000242", "LSOA code of 2011, it seems",
+                 "wrong case", "no known kind", "of Scotland", "of Northern Ireland"):  # fmt: skip
+        assert told in done.output

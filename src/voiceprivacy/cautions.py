@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.census.ages import AGES
+from voiceprivacy.census.codes import doubtful_codes, explain_codes
 from voiceprivacy.errors import listed
 from voiceprivacy.isolation import Isolation
 
@@ -60,6 +61,26 @@ def about_ages(table: pd.DataFrame) -> list[str]:
         + "."
         for column in table
         if (words := _ages(table[column])) and words <= set(AGES)
+    ]
+
+
+def about_codes(table: pd.DataFrame) -> list[str]:
+    """Return what is odd about census codes in a table's columns, a sentence a column.
+
+    Examples
+    --------
+    >>> print(*about_codes(pd.DataFrame({"LAD": ["E06000017", "E06000017", "S12000036"]})))
+    1 of 3 codes in 'LAD' are none of Census 2021 of England and Wales at that level: 1 code of \
+Scotland, which has its own census ('S12000036'). Each counts as an area of its own; mend them, \
+or leave the cells blank: unknown.
+    """
+    known = {str(column): table[column].dropna().astype(str) for column in table}
+    return [
+        f"{len(odd):,} of {len(known[column]):,} codes in {column!r} are none of Census 2021 of "
+        f"England and Wales at that level: {explain_codes(odd)}. Each counts as an area of its "
+        "own; mend them, or leave the cells blank: unknown."
+        for column, values in known.items()
+        if (odd := doubtful_codes(values[values != ""]))
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy import __version__
-from voiceprivacy.cautions import about_ages, cautions
+from voiceprivacy.cautions import about_ages, about_codes, cautions
 from voiceprivacy.conversations import count_eligible
 from voiceprivacy.embeddings import Embeddings
 from voiceprivacy.errors import VoicePrivacyError
@@ -112,7 +112,8 @@ def examine(
         progress=progress,
     )  # fmt: skip
     metrics = [singling_out_rows(isolation)]
-    remarks = [] if side_information is None else about_ages(side_information)
+    known = pd.DataFrame() if side_information is None else side_information
+    remarks = [*about_ages(known), *about_codes(known)]
     try:
         linked, more = measure(
             pool, enrolment, lengths=[length], sizes=[s for s in sizes if s > 1], draws=draws,

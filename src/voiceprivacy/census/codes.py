@@ -1,6 +1,7 @@
 """The nine-character codes of census areas: which level, which vintage, and why one is unknown."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from voiceprivacy.errors import listed
@@ -92,6 +93,28 @@ Scotland, which has its own census ('S12000036'); 1 code in the wrong case or wi
         f"{len(found)} {kind if len(found) == 1 else _plural(kind)} ({listed(found)})"
         for kind, found in ordered
     )
+
+
+def doubtful_codes(values: Iterable[str]) -> list[str]:
+    """Return the values that are no areas of Census 2021 at the level of most, every time.
+
+    Nothing is returned unless most of the values have the form of codes.
+
+    Examples
+    --------
+    >>> doubtful_codes(["E06000001", "E06000001", "e06000001", "E07000097", "E01003296"])
+    ['e06000001', 'E07000097', 'E01003296']
+    >>> doubtful_codes(["Leeds", "York", "E06000001"])
+    []
+    """
+    values = list(values)
+    codes = [value for value in values if _ANY_CODE.fullmatch(value.strip().upper())]
+    levels = Counter(filter(None, map(level_of, codes)))
+    if 2 * len(codes) <= len(values) or not levels:
+        return []
+    (usual, _), *_ = levels.most_common()
+    gone = {*_SUCCESSOR, *_LATER}
+    return [value for value in values if level_of(value) != usual or value in gone]
 
 
 def _plural(kind: str) -> str:

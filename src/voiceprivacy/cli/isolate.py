@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 
-from voiceprivacy.cautions import about_ages, cautions
+from voiceprivacy.cautions import about_ages, about_codes, cautions
 from voiceprivacy.cli._options import list_of, n_or_all
 from voiceprivacy.conversations import CALIBRATIONS, count_eligible
 from voiceprivacy.embeddings import read_embeddings
@@ -107,8 +107,11 @@ def command(pool, enrolment, out, table, columns, speaker_column, missing, sizes
         summary.to_csv(temporary, index=False, lineterminator="\n")
     shutil.rmtree(out / "parts")
     _report(isolation, overall)
-    for remark in [] if disclosed is None else about_ages(disclosed):
-        click.echo(remark)
+    if disclosed is not None:
+        for remark in about_ages(disclosed):
+            click.echo(remark)
+        for remark in about_codes(disclosed):
+            click.echo(f"Mind: {remark}")
     click.echo(f"Table: {results.resolve()}\nFigure: {(out / 'isolation.png').resolve()}")
 
 
