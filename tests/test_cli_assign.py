@@ -34,6 +34,20 @@ def test_default_areas(run):
     assert table["LAD"].unique().tolist() == ["E06000017"]
 
 
+def test_speakers_of_common_voice_bring_their_words(run):
+    folder = Path("cv-corpus-11.0-2022-09-21", "en")
+    folder.mkdir(parents=True)
+    lines = ["client_id\tpath\tage\tgender", "ann\tcv_1\tfourties\tfemale_feminine"]
+    lines += ["ann\tcv_2\tteens\tfemale", "ann\tcv_3\tfourties\tfemale", "bob\tcv_4\t\tmale"]
+    folder.joinpath("validated.tsv").write_text("\n".join(lines) + "\n")
+    result = run(str(folder), "--out", "geolocation.csv")
+    assert result.exit_code == 0, result.output
+    assert "Unknown: gender for 0, age for 1." in result.output
+    assert "Mind: 1 speakers say more than one age" in result.output
+    table = read_geolocation("geolocation.csv").set_index("spk_id")
+    assert table["gender"].to_dict() == {"ann": "female", "bob": "male"}
+
+
 def test_official_tables(run, shared_data):
     folder = str(shared_data("census2021_rutland"))
     result = run("speakers.csv", "--out", "a.csv", "--census", folder, "--district", "E06000017")

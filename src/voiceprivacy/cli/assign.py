@@ -1,5 +1,6 @@
 """`voiceprivacy assign`: census areas and households for the speakers of a corpus."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import click
@@ -8,6 +9,7 @@ import pandas as pd
 from voiceprivacy.assignment import CONSTRAINTS, assign
 from voiceprivacy.cautions import about_ages
 from voiceprivacy.census import default_output_areas, read_output_areas
+from voiceprivacy.common_voice import common_voice_speakers
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.fidelity import fidelity
 from voiceprivacy.geolocation import refuse_to_overwrite, write_geolocation
@@ -58,15 +60,16 @@ def _constraints(context: click.Context, parameter: click.Parameter, text: str) 
 def command(speakers, out, folder, district, constraints, households, seed, overwrite):
     """Deal the speakers of SPEAKERS to census output areas and households.
 
-    SPEAKERS is a CSV or TSV file with columns speaker, gender and age, or a Kaldi spk2gender
-    file. Ids are kept as text. Prints how near the result is to the census, beside what
-    rounding to whole speakers alone gives.
+    SPEAKERS is a CSV or TSV file with columns speaker, gender and age, a Kaldi spk2gender file, or
+    the folder of one language of Common Voice, whose speakers say both of themselves. Ids are kept
+    as text. Prints how near the result is to the census, beside what rounding to whole speakers
+    alone gives.
     """
     refuse_to_overwrite(out, overwrite)
     if district and not folder:
         raise VoicePrivacyError("--district needs --census, the folder of tables to take it from.")
     required = {*constraints, "gender"} if households == "as_published" else constraints
-    who = read_speakers(speakers, required)
+    who = _who(speakers, required)
     areas = read_output_areas(folder, district) if folder else default_output_areas()
     table = assign(who, areas, constraints=constraints, households=households, seed=seed)
     write_geolocation(table, out, overwrite=overwrite)
@@ -76,6 +79,16 @@ def command(speakers, out, folder, district, constraints, households, seed, over
     click.echo(fidelity(table, areas, who).to_string(index=False, na_rep="", float_format="%.4g"))
     click.echo(areas.provenance)
     click.echo(f"Assignment: {out.resolve()}")
+
+
+def _who(speakers: Path, required: Collection[str]) -> pd.DataFrame:
+    """The speakers of a table, or of a release of Common Voice."""
+    if not speakers.is_dir():
+        return read_speakers(speakers, required)
+    who = common_voice_speakers(speakers)
+    for note in who.attrs["notes"]:
+        click.echo(f"Mind: {note}")
+    return who
 
 
 def _summary(table: pd.DataFrame, who: pd.DataFrame) -> str:
