@@ -201,12 +201,18 @@ def test_an_unknown_profile_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("cluster", ["slurm", "kubernetes"])
-def test_a_clusters_settings_name_notebooks_and_a_profile(cluster):
+def test_a_clusters_settings_name_a_profile_and_give_a_gpu_to_who_wants_one(cluster):
     path = ROOT / "workflow" / "clusters" / cluster / "config.yaml"
     settings = yaml.safe_load(path.read_text())
     assert settings["executor"] == cluster
     assert settings["config"] == ["profile=paper"]
-    assert set(settings.get("set-resources", {})) <= {p.stem for p in ROOT.glob("notebooks/*")}
+    grid = yaml.safe_load((ROOT / "config" / "profiles.yaml").read_text())
+    trained = {
+        name
+        for name, entry in grid.items()
+        if "cuda" in ((entry.get("parameters") or {}).get("paper") or {}).values()
+    }
+    assert set(settings["set-resources"]) == trained
 
 
 def test_every_profile_has_its_snakemake_settings():
