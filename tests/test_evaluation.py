@@ -108,6 +108,25 @@ def test_all_metrics_come_from_speech_in_one_table(folder):
         assert len(scores) == 3
 
 
+def test_attackers_train_and_models_embed_on_the_device(folder, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="the speech extra is not installed")
+    trained = []
+
+    def train(*arguments, device, **options):
+        trained.append(device)
+        return Bands()
+
+    monkeypatch.setattr("voiceprivacy.attackers.train", train)
+    asked = {"attack_models": ["informed"], "training_data": folder / "calibration"}
+    evaluate(folder, device="cpu:0", **asked)
+    assert trained == ["cpu:0"]
+    (tmp_path / "hyperparams.yaml").touch()
+    model = LegalEvaluator(None, "ecapa_tdnn", extractor_path=tmp_path, device="cpu:0").model
+    assert "cpu:0" in model.args
+    with pytest.raises(VoicePrivacyError, match="device 'tpu' cannot be used here"):
+        evaluate(folder, device="tpu")
+
+
 def test_calibration_speech_takes_no_test_speech(folder):
     with_own = evaluate(folder, calibration_data=folder / "calibration")
     assert with_own["singling out"]["speakers"].tolist() == [4]

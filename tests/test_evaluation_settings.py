@@ -84,6 +84,14 @@ def test_a_system_s_folders_are_found_beside_the_file_too(tmp_path):
     assert own == {"recipe": str(tmp_path / "recipe"), "python": "recipe"}
 
 
+def test_how_and_where_attackers_train_can_be_said(tmp_path):
+    (tmp_path / "mine.yaml").write_text("{}\n")
+    named = read(tmp_path, "attacker_settings: paper\ndevice: cuda\n").arguments
+    assert named == {"attacker_settings": "paper", "device": "cuda"}
+    own = read(tmp_path, "attacker_settings: mine.yaml\n").arguments
+    assert own == {"attacker_settings": str(tmp_path / "mine.yaml")}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

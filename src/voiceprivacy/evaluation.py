@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from voiceprivacy._processes import usable_device
 from voiceprivacy.attack_models import SAME, SIMILAR, AttackModel, attack_model
 from voiceprivacy.conversation_eer import RULES
 from voiceprivacy.errors import VoicePrivacyError
@@ -50,6 +51,8 @@ class LegalEvaluator:
     attacker_settings
         By which semi-informed and informed attackers train, see
         `voiceprivacy.attackers.read_settings`.
+    device
+        Where attackers train and trained models embed: ``"cpu"``, or ``"cuda"``.
     seed
         Of the system, if `parameters` name none, and of all else that is random.
 
@@ -68,12 +71,15 @@ class LegalEvaluator:
         parameters: Mapping[str, object] | None = None,
         similar_system: object = None,
         attacker_settings: str = "small",
+        device: str = "cpu",
         seed: int = 0,
     ):
+        if device != "cpu":
+            usable_device(device)
         self.system = find_system(anonymization_system, parameters, seed)
         self.similar = find_system(similar_system, None, seed)
-        self.attacker_settings, self.seed = attacker_settings, seed
-        self.model = find_model(speaker_embedding_model, extractor_path)
+        self.attacker_settings, self.device, self.seed = attacker_settings, device, seed
+        self.model = find_model(speaker_embedding_model, extractor_path, device)
 
     def evaluate(
         self,
@@ -165,6 +171,7 @@ def run_evaluation(
     parameters: Mapping[str, object] | None = None,
     similar_system: object = None,
     attacker_settings: str = "small",
+    device: str = "cpu",
     seed: int = 0,
     **asked: object,
 ) -> EvaluationResults:
@@ -182,7 +189,7 @@ def run_evaluation(
         More speech to be anonymized, by which thresholds are set; None: what the test conversation
         leaves of `test_data`.
     anonymization_system, speaker_embedding_model, extractor_path, parameters, similar_system, \
-attacker_settings, seed
+attacker_settings, device, seed
         See `LegalEvaluator`.
     conversation_lengths
         Utterances in a conversation, L; by default 1, 3, 30.
@@ -247,7 +254,7 @@ attacker_settings, seed
     evaluator = LegalEvaluator(
         anonymization_system, speaker_embedding_model, extractor_path=extractor_path,
         parameters=parameters, similar_system=similar_system,
-        attacker_settings=attacker_settings, seed=seed,
+        attacker_settings=attacker_settings, device=device, seed=seed,
     )  # fmt: skip
     if out is not None and overwrite and Path(out, RESULTS).exists():
         shutil.rmtree(Path(out, WORK), ignore_errors=True)

@@ -31,6 +31,8 @@ KEYS = {
     },
     "attack_models": list[str],
     "data": {"test": str, "enrollment": str, "calibration": str, "training": str},
+    "attacker_settings": str,
+    "device": str,
     "seed": int,
 }
 
@@ -73,7 +75,7 @@ def read_evaluation_settings(path: str | os.PathLike) -> EvaluationSettings:
         for section in ("evaluation", "anonymization")
         for name, value in values.get(section, {}).items()
     }
-    chosen |= {name: values[name] for name in ("attack_models", "seed") if name in values}
+    chosen |= {name: values[name] for name in ("attack_models", "device", "seed") if name in values}
     if "system" in chosen:
         chosen["anonymization_system"] = _place(path, chosen.pop("system"))
     if "parameters" in chosen:
@@ -83,6 +85,10 @@ def read_evaluation_settings(path: str | os.PathLike) -> EvaluationSettings:
         }
     if "similar_system" in chosen:
         chosen["similar_system"] = _place(path, chosen["similar_system"])
+    if "attacker_settings" in values:
+        own = values["attacker_settings"]
+        beside = path.parent / own
+        chosen["attacker_settings"] = str(beside) if beside.is_file() else own
     embedding = values.get("speaker_embedding", {})
     if "model" in embedding:
         chosen["speaker_embedding_model"] = embedding["model"]

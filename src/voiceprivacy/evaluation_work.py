@@ -111,7 +111,9 @@ class Work:
 
         chosen = replace(read_settings(self.evaluator.attacker_settings), seed=self.evaluator.seed)
         place = self.folder / "attackers" / model.name
-        return train(training, None, chosen, place, progress=self.progress)
+        return train(
+            training, None, chosen, place, device=self.evaluator.device, progress=self.progress
+        )
 
     def failed(self) -> pd.DataFrame:
         """Return the utterances that could not be used, and why."""

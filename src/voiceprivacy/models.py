@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,9 @@ HOP = 160  # samples from one window to the next, in SpeechBrain's usual feature
 NAMES = ("resemblyzer", "ecapa_tdnn", "sidekit")
 
 
-def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable[[], Extractor]:
+def find_model(
+    model: str | Extractor, path: str | os.PathLike = "", device: str = "cpu"
+) -> Callable[[], Extractor]:
     """Return what loads the extractor that is meant, so that bad names are told at once.
 
     Parameters
@@ -34,6 +37,8 @@ def find_model(model: str | Extractor, path: str | os.PathLike = "") -> Callable
         For ``"ecapa_tdnn"``: a folder in which `voiceprivacy.attackers.train` has trained, or one
         of a pretrained SpeechBrain model (with ``hyperparams.yaml``). For ``"sidekit"``: a
         checkpoint, see `voiceprivacy.sidekit.SidekitExtractor`.
+    device
+        Where a named model runs; Resemblyzer, which is small, runs on the CPU always.
 
     Raises
     ------
@@ -58,15 +63,15 @@ name, dimension, embed and embed_many.
             "embed_many."
         )
     if model == "sidekit":
-        return _sidekit(path)
+        return _sidekit(path, device)
     if model != "ecapa_tdnn":
         if path:
             raise VoicePrivacyError(f"{model} has its own weights and no use for {path}.")
-        return (lambda: SpeechBrainExtractor(model)) if named else ResemblyzerExtractor
-    return _ecapa(Path(path) if path else None)
+        return partial(SpeechBrainExtractor, model, device) if named else ResemblyzerExtractor
+    return _ecapa(Path(path) if path else None, device)
 
 
-def _ecapa(path: Path | None) -> Callable[[], Extractor]:
+def _ecapa(path: Path | None, device: str) -> Callable[[], Extractor]:
     if path is None:
         raise VoicePrivacyError(
             "ecapa_tdnn needs extractor_path, the folder of a trained model; train one with "
@@ -75,21 +80,21 @@ def _ecapa(path: Path | None) -> Callable[[], Extractor]:
     if (path / "best.pt").is_file():
         from voiceprivacy.attackers import load_attacker
 
-        return lambda: load_attacker(path)
+        return partial(load_attacker, path, device)
     if (path / "hyperparams.yaml").is_file():
-        return lambda: SpeechBrainExtractor(path)
+        return partial(SpeechBrainExtractor, path, device)
     raise VoicePrivacyError(
         f"{path} is no trained model: expected a folder with best.pt (trained here) or with "
         "hyperparams.yaml (pretrained, SpeechBrain)."
     )
 
 
-def _sidekit(path: str | os.PathLike) -> Callable[[], Extractor]:
+def _sidekit(path: str | os.PathLike, device: str) -> Callable[[], Extractor]:
     if not path:
         raise VoicePrivacyError("sidekit needs extractor_path, the file of a checkpoint.")
     from voiceprivacy.sidekit import SidekitExtractor
 
-    return lambda: SidekitExtractor(path)
+    return partial(SidekitExtractor, path, device)
 
 
 class SpeechBrainExtractor(Remade):
