@@ -1,5 +1,6 @@
 """Kaldi directories: every form of a path, every table that contradicts another, round trips."""
 
+import os
 import shlex
 from dataclasses import replace
 
@@ -58,6 +59,13 @@ def test_a_directory_becomes_a_corpus_sorted_by_id(small):
     assert [len(corpus.audio(row)) for row in range(3)] == [8_000, 24_000, 40_000]
     assert not len(corpus.skipped)
     assert read_kaldi(small, name="mine").name == "mine"
+
+
+def test_the_disk_is_asked_once_a_folder(small, monkeypatch):
+    asked, listing = [], os.listdir
+    monkeypatch.setattr(os, "listdir", lambda place: asked.append(str(place)) or listing(place))
+    read_kaldi(small)
+    assert asked == [str(small.parent / "audio")]
 
 
 # -- the forms of wav.scp ----------------------------------------------------------------------

@@ -77,8 +77,9 @@ def read_wav_scp(path: Path, base: Path, run: bool = False) -> dict[str, Sound]:
     sounds = {}
     for recording, (value, line) in read_table(path).items():
         sound = _sound(value, base, run)
-        told = sound.fault and f"{path.name}, line {line}: {sound.fault}"
-        sounds[recording] = sound._replace(fault=told)
+        if sound.fault:
+            sound = sound._replace(fault=f"{path.name}, line {line}: {sound.fault}")
+        sounds[recording] = sound
     return sounds
 
 
@@ -97,17 +98,18 @@ def sounds_below(folder: Path) -> dict[str, Sound]:
 def faults(sounds: dict[str, Sound]) -> dict[str, str]:
     """Return what is wrong with recordings: their form in the table, or that they are absent."""
     # One listing a folder: asking the disk for each of 100,000 files takes many times longer.
-    names: dict[Path, set[str]] = {}
+    names: dict[str, set[str]] = {}
     found = {}
     for recording, sound in sounds.items():
-        folder = sound.path.parent
         if sound.fault:
             found[recording] = sound.fault
         if sound.fault or sound.command:
             continue
+        folder, name = os.path.split(sound.path)
         if folder not in names:
-            names[folder] = set(os.listdir(folder)) if folder.is_dir() else set()
-        if sound.path.name not in names[folder]:
+            place = folder or os.curdir
+            names[folder] = set(os.listdir(place)) if os.path.isdir(place) else set()
+        if name not in names[folder]:
             found[recording] = f"no such file: {sound.path}"
     return found
 

@@ -110,12 +110,12 @@ def read_kaldi(
     places = [folder] if like is None else [folder, Path(like)]
     speakers = _speakers(places)
     base = Path.cwd() if base is None else Path(base)
-    sounds, notes = recordings(folder, base, commands == "run")
+    sounds, lost, notes = recordings(folder, base, commands == "run")
     pieces = _pieces(folder, sounds)
     tables = {"utt2spk": speakers, "segments" if _has(folder, "segments") else "wav.scp": pieces}
     if text := _first(places, "text"):
         tables["text"] = read_table(text)
-    faults = _unheard(pieces, sounds) | _differences(tables)
+    faults = _unheard(pieces, sounds, lost) | _differences(tables)
     if faults and missing == "error":
         raise VoicePrivacyError(_told(folder, tables, faults))
     rows = [
@@ -189,16 +189,19 @@ def _speakers(places: list[Path]) -> dict[str, str]:
     return _wav_scp.read_utt2spk(path)
 
 
-def recordings(folder: Path, base: Path, run: bool = False) -> tuple[dict[str, Sound], list[tuple]]:
-    """Return where recordings lie, and a note if it is not where wav.scp says."""
+def recordings(
+    folder: Path, base: Path, run: bool = False
+) -> tuple[dict[str, Sound], dict[str, str], list[tuple]]:
+    """Return where recordings lie, why some cannot be had, and a note if wav.scp errs."""
     scp = folder / "wav.scp"
     sounds = _wav_scp.read_wav_scp(scp, base, run) if scp.is_file() else {}
-    if len(_wav_scp.faults(sounds)) < len(sounds) or not (folder / "wav").is_dir():
+    lost = _wav_scp.faults(sounds)
+    if len(lost) < len(sounds) or not (folder / "wav").is_dir():
         if not sounds:
             raise VoicePrivacyError(f"{folder} holds neither a wav.scp nor sound below wav/.")
-        return sounds, []
+        return sounds, lost, []
     notes = [("", str(scp), "wav.scp replaced", "none of its files exists; took those of wav/")]
-    return _wav_scp.sounds_below(folder / "wav"), notes if sounds else []
+    return _wav_scp.sounds_below(folder / "wav"), {}, notes if sounds else []
 
 
 def _pieces(folder: Path, sounds: dict[str, Sound]) -> dict[str, tuple[str, float, float]]:
@@ -225,22 +228,20 @@ def _pieces(folder: Path, sounds: dict[str, Sound]) -> dict[str, tuple[str, floa
 def _differences(tables: dict[str, Container[str]]) -> dict[str, tuple[str, str]]:
     """Utterances that some tables have and others lack."""
     everybody = set().union(*tables.values())
-    lacks = {u: [table for table, ids in tables.items() if u not in ids] for u in everybody}
-    return {
-        u: ("not in all tables", f"not in {', '.join(tables)}")
-        for u, tables in lacks.items()
-        if tables
+    lacks = {
+        u: [table for table, ids in tables.items() if u not in ids]
+        for u in everybody.difference(everybody.intersection(*tables.values()))
     }
+    return {u: ("not in all tables", f"not in {', '.join(names)}") for u, names in lacks.items()}
 
 
 def _unheard(
-    pieces: dict[str, tuple[str, float, float]], sounds: dict[str, Sound]
+    pieces: dict[str, tuple[str, float, float]], sounds: dict[str, Sound], lost: dict[str, str]
 ) -> dict[str, tuple[str, str]]:
     """Utterances whose sound cannot be had."""
-    faults = _wav_scp.faults(sounds)
     absent = {u: r for u, (r, _, _) in pieces.items() if r not in sounds}
     return {u: ("no recording", f"segments: {r} is not in wav.scp") for u, r in absent.items()} | {
-        u: ("no sound", faults[r]) for u, (r, _, _) in pieces.items() if r in faults
+        u: ("no sound", lost[r]) for u, (r, _, _) in pieces.items() if r in lost
     }
 
 

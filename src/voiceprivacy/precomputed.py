@@ -10,7 +10,6 @@ import pandas as pd
 
 from voiceprivacy._anonymizer import BaseAnonymizer
 from voiceprivacy._challenge import UTTERANCES
-from voiceprivacy._wav_scp import faults
 from voiceprivacy.anonymize import anonymized
 from voiceprivacy.corpora import REPORT_COLUMNS, Corpus, read_folder
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -141,8 +140,7 @@ def _of_sets(folders: list[Path], base: Path) -> dict[str, str]:
     """The sound of Kaldi directories by utterance, where it is there."""
     paths: dict[str, str] = {}
     for folder in folders:
-        sounds, _ = recordings(folder, base)
-        lost = faults(sounds)
+        sounds, lost, _ = recordings(folder, base)
         paths |= {u: sound.place for u, sound in sounds.items() if u not in lost}
     return paths
 
