@@ -85,9 +85,11 @@ def speak_challenge(folder: str | os.PathLike, system: str, **speech: int) -> Pa
         sets in ``data``, for `voiceprivacy.vpc.read_vpc`.
     """
     numbers = "-".join(f"{name}{value}" for name, value in sorted(speech.items()))
-    root = Path(folder, "tree", numbers)
+    # Tables name sounds by whole paths: relative ones start elsewhere for whoever reads them.
+    folder = Path(folder).resolve()
+    root = folder / "tree" / numbers
     for name, place, suffix in (("identity", "data", ""), (system, f"{system}/data", f"_{system}")):
-        write_challenge_sets(root / place, spoken(Path(folder, "speech"), name, **speech), suffix)
+        write_challenge_sets(root / place, spoken(folder / "speech", name, **speech), suffix)
     return root
 
 
