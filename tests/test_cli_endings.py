@@ -223,7 +223,14 @@ def test_a_fault_says_how_to_see_more(failing):
 
 def process(*arguments, **options):
     call = [sys.executable, "-c", "from voiceprivacy.cli import main; main()", *arguments]
-    return subprocess.Popen(call, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        call, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts, **options
+    )
+
+
+def heed_interrupts():
+    """What runs in a shell's background ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_ctrl_c_ends_with_130_and_a_short_message(inputs, tmp_path):
