@@ -1,5 +1,7 @@
 """The labels that keep kinds of evidence apart; every figure and table carries one."""
 
+from collections.abc import Collection
+
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 EVIDENCE = {
@@ -82,6 +84,28 @@ def checked_evidence(label: str) -> str:
             f"{label!r} is no evidence label; take one from evidence_of(source, corpus=...)."
         )
     return label
+
+
+def evidence_words(labels: Collection[str]) -> str:
+    """Return what stands below a figure with these labels, the weightiest first.
+
+    Raises
+    ------
+    VoicePrivacyError
+        If a label was typed by hand, or there is none.
+
+    Examples
+    --------
+    >>> evidence_words(["simulated embeddings", "published"])
+    'Evidence: simulated embeddings; hollow grey: published'
+    """
+    if not labels:
+        raise VoicePrivacyError("the figure needs a label from evidence_of(source).")
+    words = [
+        "hollow grey: published" if len(labels) > 1 and label == "published" else label
+        for label in map(checked_evidence, dict.fromkeys(labels))
+    ]
+    return "Evidence: " + "; ".join(words)
 
 
 def is_stand_in(label: str, paper: str) -> bool:

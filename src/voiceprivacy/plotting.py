@@ -1,7 +1,6 @@
 """One look for every figure: styles of `voiceprivacy.styles`, an evidence label, words for it."""
 
 import base64
-import html
 import io
 from collections.abc import Iterator
 
@@ -10,15 +9,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from PIL import Image
 
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.evidence import checked_evidence
+from voiceprivacy.evidence import evidence_words
+from voiceprivacy.pictures import RESOLUTION, checked_alt, few_colours, image_element
 from voiceprivacy.styles import ATTACKERS, LEVELS, METHODS, Style, styles
 
 GREY = "0.45"
 PIXELS_PER_INCH = 96
-RESOLUTION = 1.5  # drawn finer than shown, for sharp screens and print
 _EVIDENCE = "evidence"
 _TICK_RATIO = 1.6
 
@@ -192,13 +190,7 @@ def label_evidence(fig: Figure, *labels: str) -> None:
     VoicePrivacyError
         If a label was typed by hand, or there is none.
     """
-    if not labels:
-        raise VoicePrivacyError("label_evidence needs a label from evidence_of(source).")
-    words = [
-        "hollow grey: published" if len(labels) > 1 and label == "published" else label
-        for label in map(checked_evidence, dict.fromkeys(labels))
-    ]
-    text = "Evidence: " + "; ".join(words).replace("$", r"\$")  # no formulas in names
+    text = evidence_words(labels).replace("$", r"\$")  # no formulas in names
     fig.text(0.01, -0.01, text, va="top", color="0.3", fontsize=8, gid=_EVIDENCE)
 
 
@@ -226,7 +218,7 @@ def show(fig: Figure, *, alt: str) -> None:
         ) from error
     image, data = as_image(fig, alt=alt)
     # HTML carries the text in the book; viewers that refuse HTML take the image.
-    display({"text/html": image, "image/png": data, "text/plain": " ".join(alt.split())}, raw=True)
+    display({"text/html": image, "image/png": data, "text/plain": checked_alt(alt)}, raw=True)
 
 
 def as_image(fig: Figure, *, alt: str) -> tuple[str, str]:
@@ -234,32 +226,14 @@ def as_image(fig: Figure, *, alt: str) -> tuple[str, str]:
 
     Parameters and errors are those of `show`.
     """
-    if not alt.strip():
-        raise VoicePrivacyError("alt=...: say in a sentence what the figure shows.")
+    alt = checked_alt(alt)
     if all(text.get_gid() != _EVIDENCE for text in fig.texts):
         raise VoicePrivacyError("the figure carries no evidence label; call label_evidence first.")
-    png = _png(fig)
-    plt.close(fig)
-    data = base64.b64encode(png).decode()
-    image = (
-        f'<img alt="{html.escape(" ".join(alt.split()))}" src="data:image/png;base64,{data}" '
-        f'width="{_width(png) / RESOLUTION:.0f}" style="max-width: 100%; height: auto;">'
-    )
-    return image, data
-
-
-def _png(fig: Figure) -> bytes:
-    """The figure as a PNG of few colours: a third of the size, since pages carry it inside."""
-    drawn, stored = io.BytesIO(), io.BytesIO()
+    drawn = io.BytesIO()
     fig.savefig(drawn, format="png", dpi=PIXELS_PER_INCH * RESOLUTION, bbox_inches="tight")
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    image.save(stored, "png", optimize=True)
-    return stored.getvalue()
-
-
-def _width(png: bytes) -> int:
-    """Width in pixels, from the header (PNG specification, section 11.2.2)."""
-    return int.from_bytes(png[16:20])
+    plt.close(fig)
+    png = few_colours(drawn)
+    return image_element(png, alt), base64.b64encode(png).decode()
 
 
 def _curves(
