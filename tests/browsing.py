@@ -13,8 +13,11 @@ KNOWN_COMPLAINT = "invalid theme mode"
 
 
 @contextmanager
-def chromium(folder: Path) -> Iterator:
-    """A headless Chromium that keeps its console and network logs, or a skip with the reason."""
+def chromium(folder: Path, *more: str) -> Iterator:
+    """A headless Chromium that keeps its console and network logs, or a skip with the reason.
+
+    `folder` is its own; `more` are further flags.
+    """
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     if missing := [name for name, path in programs.items() if not path]:
         pytest.skip(f"not installed: {', '.join(missing)}")
@@ -24,7 +27,7 @@ def chromium(folder: Path) -> Iterator:
     options.binary_location = programs["chromium"]
     flags = "headless no-sandbox disable-gpu disable-dev-shm-usage no-first-run"
     quiet = "disable-background-networking disable-component-update disable-sync disable-extensions"
-    for flag in f"{flags} {quiet}".split():
+    for flag in (*f"{flags} {quiet}".split(), *more):
         options.add_argument(f"--{flag}")
     options.add_argument(f"--user-data-dir={folder}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -32,6 +35,18 @@ def chromium(folder: Path) -> Iterator:
     driver = webdriver.Chrome(options=options, service=service)
     yield driver
     driver.quit()
+
+
+def open_page(browser, page: Path):
+    """Open a page from disk and wait for its formulas."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(page.as_uri())
+    wait = WebDriverWait(browser, 20)
+    wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
+    if 'class="math' in page.read_text(encoding="utf-8"):
+        drawn = "return document.querySelectorAll('mjx-container mjx-math').length"
+        wait.until(lambda driver: driver.execute_script(drawn) > 0)
 
 
 def outside_requests(browser):

@@ -2,21 +2,17 @@
 
 import re
 import shutil
-import subprocess
 import sys
 import time
 from html import unescape
-from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
-from browsing import complaints, outside_requests
+from browsing import complaints, open_page, outside_requests
 from conftest import ROOT
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-
-from voiceprivacy.comparison import compare, write_comparison
-from voiceprivacy.evidence import evidence_of
+from small_books import CHAPTERS, build_small_book
 
 sys.path.insert(0, str(ROOT / "workflow"))
 from build_book import (
@@ -52,40 +48,12 @@ PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJg"
     "gg=="
 )
-STUBS = ("data_and_licences", "evidence", "limits", "run_again")  # what generated pages link to
-CHAPTERS = ["_executed/si_small", "_generated/scoreboard", "_generated/status", *STUBS]
-TOC = {
-    "format": "jb-book",
-    "root": "book/intro",
-    "parts": [{"caption": "A part", "chapters": [{"file": f"book/{page}"} for page in CHAPTERS]}],
-}
 
 
 @pytest.fixture(scope="session")
 def small_book(tmp_path_factory):
     """A small book with our configuration, built by our own script."""
-    root = tmp_path_factory.mktemp("small book")
-    shutil.copy(ROOT / "_config.yml", root)
-    for name in ("book/_ext", "book/_static"):
-        shutil.copytree(ROOT / name, root / name)
-    (root / "book" / "references.bib").touch()
-    (root / "book" / "intro.md").write_text("# A book\n\n$$P_0(n) = (1 - 1/n)^{n-1}$$\n")
-    for stub in STUBS:
-        (root / "book" / f"{stub}.md").write_text(f"# {stub}\n")
-    (root / "_toc.yml").write_text(yaml.safe_dump(TOC))
-    found = {"targets": 495, "semi_L1_N12800_OA_observed": (0.5871, 0.5801, 0.5941)}
-    table = compare(found, evidence=evidence_of("simulated"))
-    write_comparison(table, root / "build" / "smoke" / "results", "si_small")
-    for folder in ("notebooks", "build/smoke/notebooks"):
-        (root / folder).mkdir(parents=True)
-        nbformat.write(executed_notebook(), root / folder / "si_small.ipynb")
-    (root / "config").mkdir()
-    parameters = "{smoke: {}, book: {}, full: {}, paper: {}}"
-    (root / "config" / "profiles.yaml").write_text(f"si_small: {{parameters: {parameters}}}\n")
-    for command in (["init", "-q"], ["remote", "add", "origin", "git@github.com:ours/vp.git"]):
-        subprocess.run(["git", *command], cwd=root, check=True)
-    make_book(root, "smoke")
-    return root
+    return build_small_book(tmp_path_factory.mktemp("small book"), executed_notebook())
 
 
 @pytest.fixture(params=["small", "whole"])
@@ -180,18 +148,6 @@ def test_a_second_build_finds_nothing_to_do(small_book):
 
 
 # In a browser, from disk.
-
-
-def open_page(browser, page: Path):
-    """Open a page from disk and wait for its formulas."""
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    browser.get(page.as_uri())
-    wait = WebDriverWait(browser, 20)
-    wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
-    if 'class="math' in page.read_text(encoding="utf-8"):
-        drawn = "return document.querySelectorAll('mjx-container mjx-math').length"
-        wait.until(lambda driver: driver.execute_script(drawn) > 0)
 
 
 def test_every_page_opens_from_disk_without_the_network(html, browser):

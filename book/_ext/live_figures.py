@@ -1,12 +1,13 @@
 """The book's live figures: one copy of Vega beside its pages, loaded only where a figure is.
 
-`voiceprivacy.interactive` puts a still picture and its chart on a page; on such a page this adds the
-scripts that draw the chart, from disk and without a network.
+`voiceprivacy.interactive` puts a still picture and its chart on a page. To such a page this adds
+the scripts that draw the chart, from disk and without a network.
 """
 
 from pathlib import Path
 
 import vl_convert
+
 from voiceprivacy.interactive import CLASS, VEGALITE
 
 # Named by versions, so that another version is never taken for this one.

@@ -75,7 +75,7 @@ def live(chart: altair.TopLevelMixin, *labels: str, name: str, alt: str) -> Live
     Parameters
     ----------
     chart
-        From `voiceprivacy.interactive_charts`.
+        From `voiceprivacy.interactive_charts` or `voiceprivacy.interactive_formulas`.
     *labels
         Labels from `voiceprivacy.evidence.evidence_of`, in the order of their weight.
     name
@@ -91,7 +91,7 @@ def live(chart: altair.TopLevelMixin, *labels: str, name: str, alt: str) -> Live
     Examples
     --------
     >>> from voiceprivacy.evidence import evidence_of
-    >>> from voiceprivacy.interactive_charts import reference_explorer
+    >>> from voiceprivacy.interactive_formulas import reference_explorer
     >>> live(reference_explorer(), evidence_of("calculation"), name="reference", alt="A curve.")
     LiveFigure(name='reference', alt='A curve.')
     """
