@@ -148,8 +148,9 @@ def test_what_no_control_offers_is_not_taken_from_the_address(browser, page, sta
 
 def test_the_words_for_the_figure_stay_when_it_is_live(browser, page):
     opened(browser, page)
-    marks = figure(browser, "isolation").find_element(By.CSS_SELECTOR, "svg.marks")
-    assert marks.get_attribute("aria-label") == "The isolation chart."
+    drawn = figure(browser, "isolation").find_element(By.CSS_SELECTOR, "[aria-label]")
+    assert drawn.get_attribute("role") == "graphics-document"
+    assert drawn.get_attribute("aria-label") == "The isolation chart."
 
 
 def test_in_dark_mode_the_figure_keeps_a_white_card(browser, page):

@@ -118,7 +118,7 @@ def _densities() -> alt.LayerChart:
         .encode(y=alt.Y("density:Q").stack(None)),
         chart.mark_line(strokeWidth=WIDTH).encode(strokeDash=look["strokeDash"]),
         *_rules(),
-        _thresholds(chosen=True).mark_text(align="right", dx=-4, y=6).encode(text="name:N"),
+        _thresholds(chosen=True).mark_text(align="right", dx=-4, y=24).encode(text="name:N"),
         _thresholds(chosen=False).mark_text(align="left", dx=4, y=6).encode(text="name:N"),
     )
 
@@ -127,7 +127,7 @@ def _rates() -> alt.LayerChart:
     kinds = {
         "false accepts": ATTACKERS["ignorant"],
         "false rejects": ATTACKERS["semi-informed"],
-        "exactly one of N matches": ATTACKERS["informed"],
+        "exactly one match": ATTACKERS["informed"],
     }
     look = looks("rate", kinds, "Probability of")
     found = (_ACCEPTS.format("datum.score"), _REJECTS.format("datum.score"))
