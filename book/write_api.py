@@ -33,8 +33,8 @@ GROUPS = {
     "speech_sides metrics measures cautions granularity report report_words report_figures",
     "Papers beside their reproduction": "study v25_study common_voice_study published comparison "
     "verdicts evidence fit_notes reference_runs",
-    "Figures, tables and sound": "plotting styles tables word_plots rearrangement_plots v25_plots "
-    "players",
+    "Figures, tables and sound": "plotting interactive interactive_charts interactive_formulas "
+    "pictures styles tables word_plots rearrangement_plots v25_plots players",
     "Runs": "cli runner parameters kinds parts files paths randomness sources errors",
 }
 HEAD = """# Reference by module
