@@ -1,8 +1,6 @@
 """`voiceprivacy corpus check` knows every kind of folder, and tells what is wrong in it."""
 
 import shutil
-import sys
-from types import ModuleType
 
 import pandas as pd
 import pytest
@@ -197,20 +195,39 @@ def test_the_attacker_challenge_s_tree_is_known(challenges, tmp_path):
     assert "Cannot be used: 1 not in all tables ('3000-1-0000')" in done.output
 
 
-def test_common_voice_is_known_by_its_clips_and_tables(folder, monkeypatch):
-    """Its own reader has its own tests."""
-    reader = ModuleType("voiceprivacy.common_voice")
-    reader.read_common_voice = read_folder
-    reader.common_voice_speakers = lambda path: pd.DataFrame(
-        {"speaker": ["ann", "bob"], "gender": ["female", ""], "age": ["", ""]}
+def test_common_voice_is_known_by_its_clips_and_tables(tmp_path):
+    for k in range(4):
+        save(tmp_path / "clips" / f"cv_{k}.mp3")
+    assert "folder of sound files" in check(tmp_path).output
+    rows = "".join(
+        f"{speaker}\tcv_{k}.mp3\t{gender}\t{age}\n"
+        for k, (speaker, gender, age) in enumerate(
+            [
+                ("ann", "female", "teens"),
+                ("ann", "male", "ancient"),
+                ("bob", "", ""),
+                ("eve", "", ""),
+            ]
+        )
     )
-    monkeypatch.setitem(sys.modules, "voiceprivacy.common_voice", reader)
-    (folder / "clips").mkdir()
-    assert "folder of sound files" in check(folder).output
-    (folder / "validated.tsv").write_text("client_id\tpath\n")
-    done = check(folder)
+    (tmp_path / "validated.tsv").write_text(f"client_id\tpath\tgender\tage\n{rows}")
+    done = check(tmp_path)
+    assert done.exit_code == 0, done.output
     assert "Common Voice folder." in done.output
-    assert summary(done)["speech"]["unknown"] == "1"
+    assert summary(done)[tmp_path.name]["unknown"] == "3"
+    assert "Mind: 1 speakers say more than one gender" in done.output
+    assert "Mind: 1 rows have no known word for age, so unknown: 'ancient (1)'" in done.output
+
+
+def test_a_report_that_is_there_is_kept_unless_asked_for(folder, tmp_path):
+    report = tmp_path / "problems.csv"
+    report.write_text("mine\n")
+    done = check(folder, "--report", report)
+    assert done.exit_code == 2
+    assert f"{report} exists and is kept" in done.output
+    assert report.read_text() == "mine\n"
+    assert check(folder, "--report", report, "--overwrite").exit_code == 0
+    assert report.read_text().startswith("set,use")
 
 
 def test_what_is_no_folder_of_speech_is_told(tmp_path):

@@ -50,6 +50,8 @@ def test_columns_are_taken_in_the_order_asked_for(tmp_path):
         ("", {}, "is empty"),
         ("speaker,town\na,x,y\n", {}, "line 2 has more or fewer cells than the heading's 2"),
         ('speaker,town\na,"x\n', {}, "line 2: unexpected end"),
+        ("speaker;town\na;x\n", {}, "line 1: semicolons stand between the cells; expected comm"),
+        ("speaker\ttown\na\tx\n", {}, "line 1: tabs stand between the cells; expected commas"),
         ("speaker,town\na,x\na,y\n", {}, "speaker 'a' appears more than once"),
         ("speaker,town\n,x\n", {}, "no speaker id in row 2"),
         ("speaker,town,town\na,x,y\n", {}, "more than one column 'town'"),

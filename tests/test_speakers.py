@@ -137,6 +137,7 @@ class TestRead:
         [
             ("", "is empty"),
             ("speaker,gender,age,age\na,f,,\n", "more than one column 'age'"),
+            ("speaker;gender\na;f\n", "line 1: semicolons stand between the cells; expected comm"),
             ("one two three\n", "spk2gender file.*line 1"),
             ("speaker,gender,age\n", "no rows"),
             ("speaker,gender,age\na,f,\n,f,\n", "empty speaker id in row 3"),

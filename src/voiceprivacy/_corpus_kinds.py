@@ -26,12 +26,16 @@ Others = dict[str, Corpus | None]
 
 @dataclass
 class Found:
-    """What a folder is, its corpora by name, its speakers' genders, and what could not be read."""
+    """What a folder is, its corpora by name, its speakers' genders, and what could not be read.
+
+    ``notes`` are sentences on what its speakers say of themselves.
+    """
 
     kind: str
     corpora: dict[str, Corpus] = field(default_factory=dict)
     genders: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 def recognised(path: Path) -> Found:
@@ -56,9 +60,12 @@ def recognised(path: Path) -> Found:
 def _common_voice(path: Path) -> Found:
     from voiceprivacy.common_voice import common_voice_speakers, read_common_voice
 
-    corpus = read_common_voice(path)
+    corpus, speakers = read_common_voice(path), common_voice_speakers(path)
     return Found(
-        "Common Voice folder", {corpus.name: corpus}, _by_speaker(common_voice_speakers(path))
+        "Common Voice folder",
+        {corpus.name: corpus},
+        _by_speaker(speakers),
+        notes=speakers.attrs["notes"],
     )
 
 

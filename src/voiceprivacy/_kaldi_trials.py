@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from voiceprivacy._progress import slow_bar
 from voiceprivacy._spk2utt import utf8_lines
 from voiceprivacy.errors import VoicePrivacyError, listed
 
@@ -35,7 +36,7 @@ def read_trials(path: str | os.PathLike) -> pd.DataFrame:
     if not path.is_file():
         raise VoicePrivacyError(f"{path}: no such list of trials.")
     rows, faults, seen = [], {}, set()
-    for number, line in enumerate(utf8_lines(path), 1):
+    for number, line in enumerate(slow_bar(utf8_lines(path), unit="line", desc=path.name), 1):
         words = line.split()
         fault = _trial_fault(words, seen)
         if fault:

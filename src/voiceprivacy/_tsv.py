@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 import pandas as pd
 
+from voiceprivacy._progress import slow_bar
 from voiceprivacy.errors import VoicePrivacyError, listed
 
 # Rows held as Python's own strings at a time; those before lie packed in a table.
@@ -35,8 +36,10 @@ def read_tsv(path: Path, columns: Sequence[str]) -> pd.DataFrame:
         places = _places(heading, columns, path)
         rows = _rows(file, len(heading), places, path)
         parts = [_table([], columns)]
-        while chunk := list(islice(rows, CHUNK)):
-            parts.append(_table(chunk, columns))
+        with slow_bar(total=path.stat().st_size, unit="B", desc=path.name) as bar:
+            while chunk := list(islice(rows, CHUNK)):
+                parts.append(_table(chunk, columns))
+                bar.update(file.tell() - bar.n)
     return pd.concat(parts, ignore_index=True)
 
 

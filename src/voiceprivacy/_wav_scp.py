@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from voiceprivacy._commands import Command, parsed
+from voiceprivacy._progress import slow_bar
 from voiceprivacy._spk2utt import utf8_lines
 from voiceprivacy.corpora import READ
 from voiceprivacy.errors import VoicePrivacyError, listed
@@ -45,7 +46,7 @@ def read_table(path: Path) -> dict[str, Row]:
         raise VoicePrivacyError(f"{path} is missing.")
     table: dict[str, Row] = {}
     twice = []
-    for number, line in enumerate(utf8_lines(path), 1):
+    for number, line in enumerate(slow_bar(utf8_lines(path), unit="line", desc=path.name), 1):
         if not line.strip():
             continue
         key, *rest = line.strip().split(maxsplit=1)

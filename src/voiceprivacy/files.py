@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from voiceprivacy.errors import VoicePrivacyError
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -68,6 +70,14 @@ def _refuse_full(temporary: Path, path: Path) -> None:
             file.write(bytes(1 << 16))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def refuse_to_overwrite(path: str | os.PathLike, overwrite: bool) -> None:
+    """Raise if `path` is there already and may not be replaced."""
+    if Path(path).exists() and not overwrite:
+        raise VoicePrivacyError(
+            f"{path} exists and is kept; choose another name, or ask to overwrite it."
+        )
 
 
 def refuse_unwritable(path: str | os.PathLike) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from voiceprivacy.errors import VoicePrivacyError, listed
-from voiceprivacy.files import written_whole
+from voiceprivacy.files import refuse_to_overwrite, written_whole
 from voiceprivacy.households import household_class
 from voiceprivacy.speakers import checked_speakers, read_text, text_table
 
@@ -30,14 +30,6 @@ def write_geolocation(
     refuse_to_overwrite(path, overwrite)
     with written_whole(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
-
-
-def refuse_to_overwrite(path: str | os.PathLike, overwrite: bool) -> None:
-    """Raise if `path` is there already and may not be replaced."""
-    if Path(path).exists() and not overwrite:
-        raise VoicePrivacyError(
-            f"{path} exists and is kept; choose another name, or ask to overwrite it."
-        )
 
 
 def read_geolocation(path: str | os.PathLike) -> pd.DataFrame:

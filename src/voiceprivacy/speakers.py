@@ -16,6 +16,7 @@ AGES = (
     *("sixties", "seventies", "eighties", "nineties"),
 )  # Common Voice's age groups
 GENDERS = ("female", "male")
+_NAMED = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 _HEADINGS = {
     "speaker": ("speaker", "spk_id", "speaker_id", "client_id"),
@@ -70,7 +71,7 @@ def read_speakers(
     path = Path(path)
     text = read_text(path)
     first, *others = text.splitlines()
-    if path.name.endswith("spk2gender") or not {",", "\t"} & set(first):
+    if path.name.endswith("spk2gender") or not {",", "\t", ";"} & set(first):
         return checked_speakers(_kaldi([first, *others], path), source=str(path))
     table = text_table(text, str(path), "\t" if "\t" in first else ",")
     table = table.rename(columns=_canonical_headings(table.columns))
@@ -112,9 +113,10 @@ def text_table(
     Raises
     ------
     VoicePrivacyError
-        If there is no row, a quote is left open, two columns have one name, or a row has more or
-        fewer cells than the heading.
+        If there is no row, a quote is left open, two columns have one name, a row has more or
+        fewer cells than the heading, or cells are separated by something else.
     """
+    _refuse_other_separator(text.split("\n", 1)[0], source, separator)
     rows = _rows_by_line(text, source, separator, line_breaks)
     if not rows:
         raise VoicePrivacyError(f"{source} is empty; expected a heading and one row a speaker.")
@@ -128,6 +130,17 @@ def text_table(
             f"heading's {len(heading)}. Cells with a separator in them need quotes."
         )
     return pd.DataFrame(list(rows.values())[1:], columns=heading, dtype=str)
+
+
+def _refuse_other_separator(heading: str, source: str, separator: str) -> None:
+    """Spreadsheets save semicolons where a comma is the decimal sign; guessing errs."""
+    other = next((mark for mark in "\t;," if mark in heading and mark != separator), None)
+    if separator not in heading and other:
+        raise VoicePrivacyError(
+            f"{source}, line 1: {_NAMED[other]} stand between the cells; expected "
+            f"{_NAMED[separator]}. Save the table with {_NAMED[separator]} "
+            "(commas in a .csv, tabs in a .tsv file)."
+        )
 
 
 def _rows_by_line(

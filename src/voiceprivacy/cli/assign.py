@@ -12,7 +12,8 @@ from voiceprivacy.census import default_output_areas, read_output_areas
 from voiceprivacy.common_voice import common_voice_speakers
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.fidelity import fidelity
-from voiceprivacy.geolocation import refuse_to_overwrite, write_geolocation
+from voiceprivacy.files import refuse_to_overwrite
+from voiceprivacy.geolocation import write_geolocation
 from voiceprivacy.households import RULES
 from voiceprivacy.speakers import read_speakers
 

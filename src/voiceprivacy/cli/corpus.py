@@ -10,7 +10,7 @@ from voiceprivacy._audio import audio_packages, low_rate
 from voiceprivacy._corpus_kinds import Found, recognised
 from voiceprivacy.corpora import LOW_RATE, REPORT_COLUMNS, Corpus, checked
 from voiceprivacy.errors import listed
-from voiceprivacy.files import refuse_unwritable, written_whole
+from voiceprivacy.files import refuse_to_overwrite, refuse_unwritable, written_whole
 
 LOOKED_AT = 100
 
@@ -25,7 +25,8 @@ def command() -> None:
 @click.option("--durations", is_flag=True, help="Open every file, and add up hours.")
 @click.option("--decode", is_flag=True, help="Decode every file, to find damaged or silent ones.")
 @click.option("--report", type=click.Path(path_type=Path), help="Write all problems here (CSV).")
-def check(path: Path, durations: bool, decode: bool, report: Path | None) -> None:
+@click.option("--overwrite", is_flag=True, help="Replace --report if it is there.")
+def check(path: Path, durations: bool, decode: bool, report: Path | None, overwrite: bool) -> None:
     """Say what the speech in PATH is, and what of it cannot be used.
 
     PATH is a Kaldi directory, a folder of Common Voice or LibriSpeech, the data of a VoicePrivacy
@@ -37,9 +38,10 @@ def check(path: Path, durations: bool, decode: bool, report: Path | None) -> Non
     Example:
       voiceprivacy corpus check LibriSpeech --durations --report problems.csv
     """
-    found = recognised(path)
     if report is not None:
+        refuse_to_overwrite(report, overwrite)
         refuse_unwritable(report)
+    found = recognised(path)
     rows, problems = [], [_failed(found)]
     for name, corpus in found.corpora.items():
         if decode:
@@ -49,6 +51,8 @@ def check(path: Path, durations: bool, decode: bool, report: Path | None) -> Non
         problems += [_problems(name, corpus), doubts.assign(set=name)]
     click.echo(f"{path.resolve()}: {found.kind}.")
     click.echo(pd.DataFrame(rows).to_string(index=False))
+    for note in found.notes:
+        click.echo(f"Mind: {note}")
     _tell(pd.concat(problems, ignore_index=True), report)
 
 
