@@ -71,7 +71,8 @@ def read_results(path: str | os.PathLike) -> EvaluationResults:
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise VoicePrivacyError(f"{path} cannot be read as results ({error}).") from error
+        reason = " ".join(str(error).split())
+        raise VoicePrivacyError(f"{path} cannot be read as results ({reason}).") from error
     missing = [name for name in ("metric", *SHOWN) if name not in table]
     if missing:
         raise VoicePrivacyError(f"{path} holds no results: it has no column {missing[0]!r}.")

@@ -88,7 +88,7 @@ def read_evaluation_settings(path: str | os.PathLike) -> EvaluationSettings:
     if "attacker_settings" in values:
         own = values["attacker_settings"]
         beside = path.parent / own
-        chosen["attacker_settings"] = str(beside) if beside.is_file() else own
+        chosen["attacker_settings"] = str(beside) if os.path.isfile(beside) else own
     embedding = values.get("speaker_embedding", {})
     if "model" in embedding:
         chosen["speaker_embedding_model"] = embedding["model"]
@@ -173,8 +173,16 @@ def _out_of_range(name: str, value: Any) -> str:
     if key == "parameters" and not all(isinstance(own, str) for own in value):
         return "expected names before the values"
     if key == "attack_models":
-        for model in value:
-            attack_model(model)
+        return _no_attack_model(value)
+    return ""
+
+
+def _no_attack_model(names: list[str]) -> str:
+    try:
+        for name in names:
+            attack_model(name)
+    except VoicePrivacyError as error:
+        return str(error).rstrip(".")
     return ""
 
 
@@ -184,7 +192,8 @@ def _fault(path: Path, node: yaml.Node, what: str) -> VoicePrivacyError:
 
 def _place(path: Path, system: str) -> str:
     """A folder beside the configuration, or what was given."""
-    return str(path.parent / system) if (path.parent / system).is_dir() else system
+    beside = path.parent / system
+    return str(beside) if os.path.isdir(beside) else system
 
 
 def _data(path: Path, named: dict[str, str]) -> dict[str, Path]:

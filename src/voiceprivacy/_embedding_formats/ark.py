@@ -10,6 +10,7 @@ one that stands before the vector, because a wrong offset may hit another uttera
 """
 
 import math
+import os
 import re
 import struct
 from collections.abc import Iterator
@@ -84,7 +85,7 @@ def _named(name: str, place: str, folder: Path, archives: dict[str, bytes]) -> n
 def _archive(file: Path, folder: Path) -> Path:
     """Where an archive lies: as Kaldi wrote it, seen from its working directory, or by its scp."""
     for place in (file, folder / file.name):
-        if place.is_file():
+        if os.path.isfile(place):  # a name may be too long for any file
             return place
     raise VoicePrivacyError(f"no such archive: {file}, nor {folder / file.name}.")
 
