@@ -96,6 +96,12 @@ class TestFittedTable:
         np.testing.assert_allclose(fitted.sum(axis=1), rows, atol=1e-7)
         np.testing.assert_allclose(fitted.sum(axis=0), columns, atol=1e-7)
 
+    def test_a_cell_that_would_vanish_too_slowly_keeps_something(self):
+        ones = np.array([1, 1])
+        fitted = fitted_table(np.array([[1.0, 148.0], [147.0, 0.0]]), ones, ones)
+        np.testing.assert_allclose([fitted.sum(0), fitted.sum(1)], 1, atol=1e-7)
+        assert 0 < fitted[0, 0] < 0.1
+
 
 class TestRoundedTable:
     @pytest.mark.parametrize("seed", range(60))

@@ -8,7 +8,8 @@ from voiceprivacy.errors import VoicePrivacyError
 
 _TOLERANCE = 1e-9  # how near a fitted cell or margin must be to count as met
 _PASSES = 2000
-_BLEND = 1e-3  # weight of the independence table in a start that the margins contradict
+# Weights of the independence table in a start that the margins contradict; alone it has them.
+_BLENDS = (1e-3, 1e-2, 1e-1, 1.0)
 _SCALE = 10**6  # rounding costs are whole numbers, so that ties are ties on every machine
 _FORBIDDEN = 10**12  # cost of raising a cell that is whole already
 _NO_MOVE = 10**15
@@ -79,8 +80,9 @@ def fitted_table(start: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np
 
     Notes
     -----
-    Zeros of `start` stay zero unless no table with those zeros has the margins; then a
-    thousandth of the margins' independence table is blended into `start` first.
+    Zeros of `start` stay zero unless no table with those zeros has the margins, or scaling comes
+    near one too slowly; then a thousandth of the margins' independence table is blended into
+    `start` first, and ten times as much for as long as that does not help.
 
     References
     ----------
@@ -94,12 +96,14 @@ def fitted_table(start: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np
            [1., 1.]])
     """
     rows, columns = np.asarray(rows, dtype=float), np.asarray(columns, dtype=float)
-    table, met = _scaled(np.asarray(start, dtype=float), rows, columns)
-    if not met:
+    start = np.asarray(start, dtype=float)
+    table, met = _scaled(start, rows, columns)
+    blends = iter(_BLENDS)
+    while not met:
+        part = next(blends)
         independent = np.outer(rows, columns) / rows.sum()
-        share = start / start.sum() * rows.sum()
-        table, met = _scaled((1 - _BLEND) * share + _BLEND * independent, rows, columns)
-    assert met, "a positive table can always be fitted"
+        blended = (1 - part) * start / start.sum() * rows.sum() + part * independent
+        table, met = _scaled(blended, rows, columns)
     return table
 
 
