@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 PROFILE ?= book
+SECONDS ?= 600
 
 # Everything is called by its path below this folder, whose own name may hold blanks.
 RUN = $(VENV)/bin/python
@@ -12,7 +13,7 @@ NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 INSTALLED = $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install notebooks book keep test bench lint clean
+.PHONY: help install notebooks book keep test fuzz bench lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +49,10 @@ keep: ## keep the last run's tables in data/reference_runs, with date, commit an
 
 test: $(INSTALLED) ## run the tests
 	$(RUN) -m pytest
+
+fuzz: $(INSTALLED) ## look for texts that a reader fails on: READER=speakers SECONDS=600
+	@$(RUN) -c 'import atheris' 2> /dev/null || $(PIP) -e '.[fuzz]'
+	$(RUN) tests/fuzz/readers.py $(READER) $(SECONDS)
 
 bench: $(INSTALLED) ## time the engine side by side with other implementations
 	@for script in benchmarks/*.py; do \

@@ -14,6 +14,17 @@ ODD_BYTES = [b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\xe2\x80\xa8", b"\x
 VALUES = b"|0|-1|1e400|nan|NA|99999999999999999999|u1|a|u1 a\n|# ".split(b"|")
 YAML = [b"{", b"[", b"]", b"&a *a", b"---", b"!!python/object:os.system"]
 PIECES = st.sampled_from([*SEPARATORS, *ODD_BYTES, *VALUES, *YAML, b"|", b"x" * 300])
+# Texts that the fuzzer (tests/fuzz) found to end in a traceback.
+NPY = b"\x93NUMPY\x01\0v\0"
+FOUND = [
+    ("attacker_settings", b"max_steps: 0x_"),
+    ("attacker_settings", b"seed: !!bool x"),
+    ("attacker_settings", b"[" * 5000),
+    ("evaluation_settings", b"{" * 5000),
+    ("evaluation_settings", b"seed: !!timestamp x"),
+    ("npy", NPY + b"{'descr': '<f, 2), ', 'fortran_order': False, 'shape': (1, 2), }".ljust(118)),
+    ("npy", NPY + b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 9**12), }".ljust(118)),
+]
 QUICK = settings(
     max_examples=40,
     deadline=None,
@@ -37,6 +48,12 @@ def damaged(draw, good: bytes) -> bytes:
 def test_a_good_text_is_read(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert READERS[name](tmp_path, READERS[name].good) is not None
+
+
+@pytest.mark.parametrize(("name", "text"), FOUND)
+def test_what_the_fuzzer_found_is_refused(name, text, tmp_path):
+    with pytest.raises(VoicePrivacyError):
+        READERS[name](tmp_path, text)
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -11,6 +11,10 @@ import yaml
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kinds import conforms, kind_name, read_as
 
+# What yaml raises of a text besides its own error: of 0x_, !!bool x, !!timestamp x, [[[[...
+YAML_ERRORS = (
+    yaml.YAMLError, ValueError, KeyError, TypeError, AttributeError, RecursionError
+)  # fmt: skip
 Rule = tuple[Callable[[Any], bool], str]
 
 
@@ -20,7 +24,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise VoicePrivacyError(f"{path}: {error.strerror}; expected a YAML file.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except YAML_ERRORS as error:
         raise VoicePrivacyError(f"{path} is no YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(values, dict):
         raise VoicePrivacyError(f"{path}: expected lines of the form key: value.")

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from voiceprivacy._audio import RATE
-from voiceprivacy._yaml import nearest
+from voiceprivacy._yaml import YAML_ERRORS, nearest
 from voiceprivacy.attack_models import attack_model
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.kinds import conforms, kind_name
@@ -103,7 +103,7 @@ def _root(path: Path) -> yaml.MappingNode:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except OSError as error:
         raise VoicePrivacyError(f"{path}: {error.strerror}; expected a YAML file.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except YAML_ERRORS as error:
         raise VoicePrivacyError(f"{path} is no YAML: {' '.join(str(error).split())}.") from None
     if node is None:
         return yaml.MappingNode("tag:yaml.org,2002:map", [])
@@ -146,7 +146,7 @@ def _entries(path: Path, mapping: yaml.MappingNode, known: dict, prefix: str = "
 def _value(path: Path, node: yaml.Node, name: str, kind: type) -> Any:
     try:
         value = yaml.SafeLoader("").construct_object(node, deep=True)
-    except (yaml.YAMLError, ValueError, TypeError):
+    except YAML_ERRORS:
         raise _fault(path, node, f"{name}: no plain value; expected {kind_name(kind)}") from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)

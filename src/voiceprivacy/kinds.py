@@ -94,7 +94,7 @@ def read_as(text: str, kind: Any) -> Any:
     try:
         # BaseLoader leaves every scalar as it is written: 0012 is not taken for an octal ten.
         value = _shaped(yaml.load(text, Loader=yaml.BaseLoader), kind)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return text
     return value if conforms(value, kind) else text
 

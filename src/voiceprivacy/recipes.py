@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 
+from voiceprivacy._yaml import YAML_ERRORS
 from voiceprivacy.errors import VoicePrivacyError, listed
 from voiceprivacy.external_systems import ExternalSystem, Places
 from voiceprivacy.files import written_whole
@@ -216,7 +217,7 @@ def changed(config: Path, values: Mapping[str, object]) -> str:
     text = config.read_text(encoding="utf-8")
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as error:
+    except YAML_ERRORS as error:
         raise VoicePrivacyError(f"{config} is no YAML: {' '.join(str(error).split())}.") from None
     spots = []
     for key, value in values.items():

@@ -5,6 +5,7 @@ else ends the run with its traceback, and the text lies in FOLDER (default ``bui
 where the next run begins with all that were found to matter.
 """
 
+import argparse
 import contextlib
 import os
 import sys
@@ -22,9 +23,13 @@ with atheris.instrument_imports(include=["voiceprivacy"]):
 
 
 def main() -> None:
-    name, seconds, *folder = sys.argv[1:]
-    reader = READERS[name]
-    kept = Path(*folder or ["build/fuzz", name]).resolve()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=READERS)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("folder", type=Path, nargs="?")
+    called = parser.parse_args()
+    reader = READERS[called.name]
+    kept = (called.folder or Path("build/fuzz", called.name)).resolve()
     kept.mkdir(parents=True, exist_ok=True)
     (kept / "good").write_bytes(reader.good)
     # In memory where there is such a disk: a text is written for every reading.
@@ -37,7 +42,7 @@ def main() -> None:
             with contextlib.suppress(VoicePrivacyError):
                 reader(Path(place), text)
 
-        options = [f"-max_total_time={seconds}", "-max_len=2000", "-timeout=20"]
+        options = [f"-max_total_time={called.seconds}", "-max_len=2000", "-timeout=20"]
         options += [f"-artifact_prefix={kept}/", "-print_final_stats=1"]
         atheris.Setup([sys.argv[0], *options, str(kept)], once)
         atheris.Fuzz()

@@ -12,6 +12,7 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 DAMAGED = "cannot be read, it seems cut or damaged ({}); write or copy it again."
 # What numpy raises of a damaged file; its header is read as Python's text.
 NUMPY_ERRORS = (OSError, ValueError, KeyError, EOFError, NotImplementedError, TokenError,
+                SyntaxError, TypeError, OverflowError, MemoryError, RecursionError,
                 BadZipFile, zlib.error)  # fmt: skip
 OBJECTS = (
     "an array was saved as Python objects, which is not safe to load; "
