@@ -2,18 +2,21 @@
 
 import json
 
+import nbformat
 import pandas as pd
 import pytest
 import vl_convert
+from conftest import ROOT
 
 from voiceprivacy.errors import VoicePrivacyError
-from voiceprivacy.interactive import VEGALITE
+from voiceprivacy.interactive import MIME, VEGALITE
 from voiceprivacy.interactive_charts import (
     isolation_explorer,
     linkability_explorer,
     paired_metrics,
 )
 from voiceprivacy.published import published, v25_curves
+from voiceprivacy.runner import run_notebook
 from voiceprivacy.styles import ATTACKERS, LEVELS
 
 
@@ -154,3 +157,23 @@ def test_linkability_falls_at_the_same_eer_as_candidates_become_many():
     colours = {point.get("fill") for point in few} - {None, "transparent"}
     assert colours == {ATTACKERS["original"].color}
     assert min(point["y"] for point in many) > min(point["y"] for point in few)
+
+
+@pytest.mark.slow
+def test_on_the_page_of_figure_1_the_assignment_moves_the_households_curves(tmp_path):
+    small = {"attackers": ["semi-informed"], "conversation_length": 1, "sizes": [3200]}
+    small |= {"draws": 1, "splits": 2, "output_folder": str(tmp_path)}
+    page = run_notebook(
+        ROOT / "notebooks" / "si_figure1_isolation.ipynb", tmp_path / "out.ipynb", small
+    )
+    cells = nbformat.read(page, 4).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    (spec,) = [output.data[MIME] for output in outputs if MIME in output.get("data", {})]
+    (select,) = [one for one in spec["params"] if one["name"] == "assignment"]
+    assert select["bind"]["options"] == ["OA+gender+age", "OA only", "as published"]
+    heights = []
+    for assignment in select["bind"]["options"]:
+        drawn = points(with_value(spec, assignment=assignment, granularity="OA+HH3+"))
+        heights += [point["y"] for point in drawn if point["fill"] != "transparent"]
+    assert len(set(heights)) == 3
+    assert heights[2] < min(heights[:2]) - 30, "smaller blocks isolate more: drawn higher up"
