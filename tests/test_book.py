@@ -56,7 +56,7 @@ def small_book(tmp_path_factory):
     return build_small_book(tmp_path_factory.mktemp("small book"), executed_notebook())
 
 
-@pytest.fixture(params=["small", "whole"])
+@pytest.fixture(params=["small", pytest.param("whole", marks=pytest.mark.slow)])
 def html(request):
     """The folder of built pages: of the small book, and of the real one if it was built."""
     if request.param == "small":
@@ -101,6 +101,8 @@ def test_buttons_lead_to_the_source_of_an_executed_notebook(small_book):
     assert "mybinder.org/v2/gh/ours/vp/main?urlpath=lab/tree/notebooks/si_small.ipynb" in text
     github = [link for link in re.findall(r'href="([^"]+)"', text) if "github.com" in link]
     assert not [link for link in github + re.findall('mybinder[^"]+', text) if "_executed" in link]
+    (download,) = re.findall(r'href="([^"]+_sources/[^"]+)"', text)
+    assert (small_book / "_build/html/book/_executed" / download).is_file()
 
 
 def test_a_clone_from_elsewhere_has_no_dead_buttons(small_book, tmp_path):

@@ -94,6 +94,7 @@ def write_generated(root: Path, names: list[str], profile: str) -> None:
 def build(root: Path) -> None:
     """Run Jupyter Book; warnings and missing references are errors."""
     command = [str(Path(sys.executable).parent / "jupyter-book"), "build"]
+    command += ["--all"] if cited_anew(root) else []
     done = subprocess.run(
         [*command, "-q", "-W", "-n", "--keep-going", "."],
         cwd=root,
@@ -104,6 +105,12 @@ def build(root: Path) -> None:
     if done.returncode:
         print(done.stdout)
         raise BookError("Jupyter Book stopped; the warnings above name the pages")
+
+
+def cited_anew(root: Path) -> bool:
+    """Whether the references changed since the last build: Sphinx would number only some anew."""
+    built, cited = root / "_build" / "html" / "index.html", root / "book" / "references.bib"
+    return built.exists() and cited.stat().st_mtime > built.stat().st_mtime
 
 
 def check_built(root: Path, listed: list[str]) -> Path:

@@ -72,7 +72,7 @@ def point_at_sources(app, pagename, templatename, context, doctree) -> None:
     if pagename.startswith(EXECUTED):
         for group in context.get("header_buttons", []):
             for button in [group, *group.get("buttons", [])]:
-                if "url" in button and not button["url"].startswith("_sources"):
+                if "url" in button and "_sources/" not in button["url"]:
                     button["url"] = button["url"].replace(EXECUTED, SOURCES)
 
 
