@@ -13,7 +13,7 @@ NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 INSTALLED = $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install notebooks book keep test fuzz bench lint clean
+.PHONY: help install notebooks book pdf keep test fuzz bench lint clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ notebooks: $(INSTALLED) ## run the notebooks that are not up to date
 
 book: notebooks ## run the notebooks, then build the book; prints its path last
 	@$(RUN) workflow/build_book.py $(PROFILE)
+
+pdf: $(INSTALLED) ## print the built book with Chromium: _build/pdf/voiceprivacy.pdf, or PAGE=si_table1
+	@$(RUN) workflow/print_book.py $(PAGE)
 
 keep: ## keep the last run's tables in data/reference_runs, with date, commit and machine
 	@$(RUN) workflow/keep_results.py $(PROFILE)

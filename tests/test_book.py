@@ -24,6 +24,7 @@ from build_book import (
     pages,
     place_executed,
 )
+from print_book import BROWSERS, print_book
 
 OUTSIDE = re.compile(
     r'<(?:script|img|link|iframe|source)\b[^>]*\b(?:src|href)="(?:https?:)?//[^"]*'
@@ -173,6 +174,29 @@ def test_a_phone_shows_no_page_wider_than_itself(html, browser):
         open_page(browser, html / f"{name}.html")
         width = browser.execute_script("return document.documentElement.scrollWidth")
         assert width <= browser.execute_script("return window.innerWidth"), name
+
+
+# On paper.
+
+
+@pytest.mark.skipif(not any(map(shutil.which, BROWSERS)), reason="needs Chromium")
+def test_a_page_is_printed_whole(small_book):
+    pypdf = pytest.importorskip("pypdf", reason="the book extra is not installed")
+    printed = pypdf.PdfReader(print_book(small_book, "si_small"))
+    assert [entry.title for entry in printed.outline] == ["Isolation"]
+    text = " ".join("".join(page.extract_text() for page in printed.pages).split())
+    assert "how many" in text
+    assert "Blocks of" in text
+
+
+def test_what_cannot_be_printed_is_told(small_book, tmp_path, monkeypatch):
+    with pytest.raises(BookError, match=r"no page 'si_smal'; there are: intro, si_small, scoreb"):
+        print_book(small_book, "si_smal")
+    with pytest.raises(BookError, match="not built: make book"):
+        print_book(tmp_path)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(BookError, match="no Chromium to print with; install one of chromium"):
+        print_book(small_book, "si_small")
 
 
 # Before and after the build.
