@@ -8,7 +8,8 @@ import click
 import nbformat
 import pytest
 from attacker_speech import TINY, speech, words
-from test_singling_out import corpus
+from census_files import write_district
+from test_singling_out import corpus, geography
 
 from voiceprivacy import cli
 from voiceprivacy.attackers import write_settings
@@ -21,7 +22,7 @@ NEEDS = {"attack": "speechbrain", "evaluate": "resemblyzer"}
 # Of every command a call that is right. IN is the folder of inputs, OUT what is written.
 CALLS = {
     "anonymize": "IN/speech OUT --method mcadams",
-    "assign": "IN/people.csv --out OUT",
+    "assign": "IN/people.csv --census IN/census --out OUT",
     "attack": "IN/speech --enrol IN/enrollment --trials IN/test --genders IN/people.csv "
     "--settings IN/tiny.yaml --out OUT",
     "augment": "IN/speech OUT --strategy rr --timestamps IN/words.csv",
@@ -33,8 +34,10 @@ CALLS = {
     "embeddings convert": "IN/pool.npz OUT.parquet",
     "embeddings show": "IN/pool.npz",
     "evaluate": "IN/evaluation.yaml --out OUT",
-    "isolate": "IN/pool.npz IN/enrolment.npz --draws 1 --splits 2 --out OUT",
-    "report": "IN/pool.npz IN/enrolment.npz --draws 1 --splits 2 --out OUT",
+    "isolate": "IN/pool.npz IN/enrolment.npz --draws 1 --splits 2 --out OUT "
+    "--side-information IN/towns.csv --columns level0",
+    "report": "IN/pool.npz IN/enrolment.npz --draws 1 --splits 2 --out OUT "
+    "--side-information IN/towns.csv --columns level0",
     "run": "IN/small.ipynb --out OUT.ipynb",
     "segment": "IN/brief OUT --recogniser pocketsphinx",
     "simulate": "OUT --speakers-female 20 --speakers-male 20",
@@ -57,6 +60,8 @@ def write_inputs(root):
     rows = [f"{speaker},{'fm'[k % 2]},twenties" for k, speaker in enumerate(speakers)]
     (root / "people.csv").write_text("\n".join(["speaker,gender,age", *rows]) + "\n")
     write_settings(replace(TINY, max_steps=2, evaluate_every=2), root / "tiny.yaml")
+    write_district(root / "census")
+    geography(40).rename_axis("speaker").to_csv(root / "towns.csv")
     write_embeddings(corpus(40, 10), root / "pool.npz")
     write_embeddings(corpus(40, 2, kind="b"), root / "enrolment.npz")
     (root / "evaluation.yaml").write_text(
