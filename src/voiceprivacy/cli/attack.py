@@ -70,7 +70,12 @@ SHORTEST, SILENCE = 0.1, 1e-9
 )
 @click.option("--seed", type=click.IntRange(min=0), help="In the place of the settings'.")
 @click.option("--device", default="cpu", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), default=1, help="Of a CPU.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Of a CPU. Another number changes the last digits of what is learned.",
+)
 @click.option("--workers", type=click.IntRange(min=0), default=0, help="Processes that read.")
 @click.option("--overwrite", is_flag=True, help="Replace a finished attack, once this one is done.")
 def command(speech, enrol, trials, out, row, settings, timestamps, encoder, table, missing, seed,
