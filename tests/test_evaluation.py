@@ -245,6 +245,24 @@ def test_a_number_alone_or_twice_counts_once():
             measure(test, enrolment, sizes=wrong)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_runs": "5"}, r"num_runs is '5'; expected a whole number from 1 up"),
+        ({"num_folds": 0}, "num_folds is 0; expected"),
+        ({"num_folds": None}, "num_folds is None; expected"),
+        ({"seed": -1}, "^seed is -1; expected a whole number from 0 up"),
+        ({"seed": 1.5}, "^seed is 1.5; expected"),
+        ({"test_data": None}, "test data: NoneType; expected a folder of speech"),
+        ({"enrollment_data": np.eye(3)}, "enrollment data: ndarray; expected a folder"),
+    ],
+)
+def test_values_that_are_none_are_refused_by_name(options, message):
+    data = {"test_data": speech("t", 4, 4), "enrollment_data": speech("e", 4, 2)}
+    with pytest.raises(VoicePrivacyError, match=message):
+        run_evaluation(**(data | ASKED | options))
+
+
 def test_results_are_no_file(folder, tmp_path):
     place = tmp_path / "results"
     place.write_text("mine")

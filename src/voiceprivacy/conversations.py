@@ -13,6 +13,7 @@ depends on the order of rows in a file.
 
 from dataclasses import dataclass
 from itertools import combinations, islice
+from numbers import Real
 
 import numpy as np
 
@@ -189,8 +190,11 @@ def enrolment_embeddings(rows: SpeakerRows) -> np.ndarray:
 def check_counts(least: int = 1, **counts: int) -> None:
     """Refuse numbers that are not whole, or below the least."""
     for name, count in counts.items():
-        if count != int(count) or count < least:
-            raise VoicePrivacyError(f"{name} is {count}; expected a whole number from {least} up.")
+        is_number = isinstance(count, Real) and not isinstance(count, bool)
+        if not is_number or count != count // 1 or count < least:
+            raise VoicePrivacyError(
+                f"{name} is {count!r}; expected a whole number from {least} up."
+            )
 
 
 def refuse_unlike(

@@ -15,6 +15,7 @@ import pandas as pd
 from voiceprivacy._processes import usable_device
 from voiceprivacy.attack_models import SAME, SIMILAR, AttackModel, attack_model
 from voiceprivacy.conversation_eer import RULES
+from voiceprivacy.conversations import check_counts
 from voiceprivacy.errors import VoicePrivacyError
 from voiceprivacy.evaluation_results import EvaluationResults
 from voiceprivacy.evaluation_work import Work
@@ -74,6 +75,7 @@ class LegalEvaluator:
         device: str = "cpu",
         seed: int = 0,
     ):
+        check_counts(0, seed=seed)
         if device != "cpu":
             usable_device(device)
         self.system = find_system(anonymization_system, parameters, seed)
@@ -104,6 +106,7 @@ class LegalEvaluator:
             raise VoicePrivacyError(f"rule {rule!r}; expected one of {', '.join(RULES)}.")
         lengths = whole_numbers("conversation_lengths", conversation_lengths)
         counts = whole_numbers("speaker_counts", speaker_counts)
+        check_counts(num_runs=num_runs, num_folds=num_folds)
         names = [attack_models] if isinstance(attack_models, str) else attack_models
         models = [attack_model(name) for name in names]
         if is_speech(test_data):

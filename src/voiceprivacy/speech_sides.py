@@ -74,7 +74,11 @@ def read_sides(
     """
     given = {"test": test, "enrollment": enrollment, "calibration": calibration}
     given |= {"training": training}
-    sides = {name: _read(data, name, progress) for name, data in given.items() if data is not None}
+    sides = {
+        name: _read(data, name, progress)
+        for name, data in given.items()
+        if data is not None or name in ("test", "enrollment")
+    }
     kinds = {name: type(side).__name__ for name, side in sides.items()}
     if len(set(kinds.values())) > 1:
         told = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
@@ -107,6 +111,11 @@ def _read(data: Data, part: str, progress: bool) -> Side:
         if not is_speech(path):
             return _read(read_embeddings(path), part, progress)
         data = read_speech(path)
+    if not isinstance(data, Corpus):
+        raise VoicePrivacyError(
+            f"{part} data: {type(data).__name__}; expected a folder of speech, a file of embeddings, "
+            "or what was read from one (Corpus, Embeddings)."
+        )
     corpus = checked(data, progress=progress)
     table, skipped = (
         rows.assign(utterance=f"{part}/" + rows["utterance"].astype(str))
