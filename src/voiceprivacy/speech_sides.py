@@ -72,13 +72,10 @@ def read_sides(
     VoicePrivacyError
         If something is missing, speech and embeddings are mixed, or parts share a recording.
     """
-    given = {"test": test, "enrollment": enrollment, "calibration": calibration}
-    given |= {"training": training}
-    sides = {
-        name: _read(data, name, progress)
-        for name, data in given.items()
-        if data is not None or name in ("test", "enrollment")
-    }
+    extra = {"calibration": calibration, "training": training}
+    given = {"test": test, "enrollment": enrollment}
+    given |= {name: data for name, data in extra.items() if data is not None}
+    sides = {name: _read(data, name, progress) for name, data in given.items()}
     kinds = {name: type(side).__name__ for name, side in sides.items()}
     if len(set(kinds.values())) > 1:
         told = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
@@ -113,8 +110,8 @@ def _read(data: Data, part: str, progress: bool) -> Side:
         data = read_speech(path)
     if not isinstance(data, Corpus):
         raise VoicePrivacyError(
-            f"{part} data: {type(data).__name__}; expected a folder of speech, a file of embeddings, "
-            "or what was read from one (Corpus, Embeddings)."
+            f"{part} data: {type(data).__name__}; expected a folder of speech, a file of "
+            "embeddings, or what was read from one (Corpus, Embeddings)."
         )
     corpus = checked(data, progress=progress)
     table, skipped = (
