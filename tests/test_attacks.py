@@ -47,6 +47,7 @@ def test_an_empty_list_is_refused(data, tmp_path, empty):
         attack_all(**lists, settings=SETTINGS, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_more_workers_give_the_same_runs(data, finished, tmp_path):
     again = attack_all([data], ROWS, [0], SETTINGS, tmp_path, workers=2)
     pd.testing.assert_frame_equal(every_run(again), every_run(finished[0]), check_exact=True)

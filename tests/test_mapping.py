@@ -95,6 +95,7 @@ def test_a_cluster_embeds_to_the_same_bytes(corpus, cluster, tmp_path, monkeypat
     assert len(there[1]) == len(corpus)
 
 
+@pytest.mark.slow
 def test_a_cluster_embeds_with_a_network_to_the_same_bytes(corpus, cluster, tmp_path, monkeypatch):
     """It travels as the path of its folder; its weights are read by each worker."""
     from test_models import SpeechBrainExtractor, pretrained

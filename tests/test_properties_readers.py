@@ -26,7 +26,7 @@ FOUND = [
     ("npy", NPY + b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 9**12), }".ljust(118)),
 ]
 QUICK = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
