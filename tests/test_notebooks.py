@@ -1,6 +1,7 @@
 """The rules that every notebook keeps, and that the rules see what breaks them."""
 
 import ast
+import re
 import sys
 from typing import Any, get_args
 
@@ -47,7 +48,15 @@ def faults(path):
         yield from parameter_faults(notebook)
         if list(inspect_notebook(path)) != list(declared_parameters(notebook)):
             yield "papermill reads other parameters (no | in annotations, no second = in a line)"
+    for cell in code_cells(notebook):
+        if is_plumbing(cell) and "hide-input" not in cell.metadata.get("tags", []):
+            yield f"a cell needs the tag hide-input: {cell.source.splitlines()[0]} ..."
     yield from code_faults("\n".join(cell.source for cell in code_cells(notebook)))
+
+
+def is_plumbing(cell):
+    """Whether a reader of the book can do without a cell: imports, drawing, the comparison."""
+    return re.search(r"^(import|from) |plt\.subplots\(|write_comparison\(", cell.source, re.M)
 
 
 def title_faults(notebook):
@@ -198,6 +207,7 @@ def test_a_good_notebook_has_no_faults(written):
         (notebook(code="class A:\n    pass"), "the class A"),
         (notebook(code="class A(BaseAnonymizer):\n" + "    x = 1\n" * 10), "the class A"),
         (notebook(code="def f():\n" + "    x = 1\n" * 10), "function f is long"),
+        (notebook(code="fig, ax = plt.subplots()"), "hide-input"),
         (notebook(code="from tqdm.auto import tqdm"), "tqdm.auto"),
     ],
 )

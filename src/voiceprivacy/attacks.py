@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 from tqdm import tqdm
@@ -174,7 +175,9 @@ def attack_all(
         )
         for data, row, seed in itertools.product(systems, rows, seeds)
     ]  # fmt: skip
-    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
+    with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1), catch_warnings():
+        # joblib replaces a worker that has grown and repeats nothing: no concern of a reader's.
+        filterwarnings("ignore", message="A worker stopped while some jobs")
         runs = Parallel(return_as="generator", batch_size=1)(jobs)
         return list(tqdm(runs, total=len(jobs), disable=not progress, unit="run"))
 

@@ -65,9 +65,10 @@ def advise(
     Returns
     -------
     pandas.DataFrame
-        One row a level: ``level``, ``n_speakers``, ``contribution`` with ``_low`` and ``_high``,
-        ``small_blocks`` (share of targets in blocks below k) with ``_low`` and ``_high``,
-        ``advice`` and ``why``. The signal alone is judged by its contribution too.
+        One row a level: ``level``, ``n_speakers``, ``observed`` isolation and its ``chance``
+        level, ``contribution`` with ``_low`` and ``_high``, ``small_blocks`` (share of targets in
+        blocks below k) with ``_low`` and ``_high``, ``advice`` and ``why``. The signal alone
+        is judged by its contribution too.
 
     Notes
     -----
@@ -139,6 +140,8 @@ def _judged(row: dict, small: np.ndarray, tolerance: Tolerance) -> dict:
     return {
         "level": row["level"],
         "n_speakers": row["n_speakers"],
+        "observed": row["observed"],
+        "chance": row["chance"],
         "contribution": row["contribution"],
         "contribution_low": ends[0],
         "contribution_high": ends[1],
