@@ -163,8 +163,8 @@ def test_what_can_be_told_apart_is_counted():
         }
     )
     assert told_apart(rates) == (
-        "Of 4 comparisons of SegReConcat with the baseline, 1 are lower by more than chance "
-        "explains, 1 higher, and 2 cannot be told apart. The development loss was lowest after 50 "
-        "to 200 of 200 steps (means over seeds). Still learning when training ended (accuracy "
-        "below 90 %): b, RR+concatenation+SpecAug."
+        "Of 4 comparisons of SegReConcat with the baseline, 1 have their interval below "
+        "zero, 1 above, and 2 cannot be told apart. The development loss was lowest after 50 to "
+        "200 of 200 steps (means over seeds). Still learning when training ended (accuracy below "
+        "90 %): b, RR+concatenation+SpecAug."
     )

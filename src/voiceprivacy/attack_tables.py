@@ -252,9 +252,9 @@ def told_apart(table: pd.DataFrame) -> str:
     own = table[table["row"].isin(REARRANGED)]
     lower, higher = (own["difference_high"] < 0).sum(), (own["difference_low"] > 0).sum()
     return (
-        f"Of {len(own)} comparisons of SegReConcat with the baseline, {lower} are lower by more "
-        f"than chance explains, {higher} higher, and {len(own) - lower - higher} cannot be told "
-        f"apart. {trained(table)}"
+        f"Of {len(own)} comparisons of SegReConcat with the baseline, {lower} have their interval "
+        f"below zero, {higher} above, and {len(own) - lower - higher} cannot be told apart. "
+        f"{trained(table)}"
     )
 
 
