@@ -130,7 +130,8 @@ def _items(reports: pd.DataFrame) -> str:
         for row in group.to_dict("records"):
             rows.append([*head, *_ours(row)])
             head = ["", ""]
-    return table(["what", "paper", "ours", "evidence", "verdict", "page"], rows)
+    lines = table(["what", "paper", "ours", "evidence", "verdict", "page"], rows)
+    return f":::{{div}} scoreboard\n\n{lines}\n\n:::"  # book.css gives its columns their widths
 
 
 def _printed(row: pd.Series, remark: str) -> list[str]:

@@ -161,9 +161,15 @@ def _left_out(spoken: SpeakerRows, known: SpeakerRows, length: int) -> pd.DataFr
 def _refuse_few(
     tested: np.ndarray, candidates: np.ndarray, spoken: np.ndarray, length: int
 ) -> None:
+    common = np.intersect1d(candidates, spoken)
+    if len(common) and not len(tested):
+        raise VoicePrivacyError(
+            f"None of the {len(common)} speakers who are both enrolled and tested has {length} "
+            "utterances in the test; take shorter conversations, or more speech of each."
+        )
     if not len(tested):
         raise VoicePrivacyError(
-            f"No speaker is both enrolled and tested with {length} utterances; the enrolment has "
+            "No speaker is both enrolled and tested; the enrolment has "
             f"{listed(candidates[:3].tolist())}, the test {listed(spoken[:3].tolist())}. The same "
             "speaker needs the same id in both."
         )
